@@ -1,0 +1,23 @@
+# Every library that the sources use, all from packages of the distribution. Nothing is downloaded.
+
+find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)  # header-only
+
+if(CMAKE_CROSSCOMPILING)
+  # The compiled libfmt belongs to the build machine; its header-only form belongs to none.
+  add_library(fmt::fmt INTERFACE IMPORTED)
+  target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+else()
+  find_package(fmt REQUIRED)
+endif()
+
+if(SLUICE_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
