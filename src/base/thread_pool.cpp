@@ -1,0 +1,103 @@
+#include "base/thread_pool.h"
+
+#include <algorithm>
+#include <chrono>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+#include "base/check.h"
+
+namespace sluice {
+namespace {
+
+// Longer than the gap between two operations of a layer, far shorter than a person notices.
+constexpr std::chrono::microseconds kSpin{50};
+
+void pause_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(uint32_t threads) {
+  SLUICE_CHECK(threads >= 1);
+  workers_.reserve(threads - 1);
+  for (uint32_t worker = 1; worker < threads; ++worker) {
+    workers_.emplace_back([this, worker] { work(worker); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run(const Job& job) {
+  job_ = job;
+  next_.store(0, std::memory_order_relaxed);
+  working_.store(static_cast<uint32_t>(workers_.size()), std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    generation_.fetch_add(1, std::memory_order_release);
+  }
+  wake_.notify_all();
+  drain(0);
+  // A worker that never got a processor is still owed: job_ may not change before it has seen it.
+  for (uint32_t spins = 0; working_.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins < 1000) {
+      pause_processor();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+}
+
+void ThreadPool::drain(uint32_t worker) {
+  for (;;) {
+    const size_t begin = next_.fetch_add(job_.grain, std::memory_order_relaxed);
+    if (begin >= job_.count) return;
+    job_.call(job_.context, worker, begin, std::min(begin + job_.grain, job_.count));
+  }
+}
+
+void ThreadPool::work(uint32_t worker) {
+  uint64_t seen = 0;
+  for (;;) {
+    const auto spin_end = std::chrono::steady_clock::now() + kSpin;
+    while (generation_.load(std::memory_order_acquire) == seen && !stop_ &&
+           std::chrono::steady_clock::now() < spin_end) {
+      pause_processor();
+    }
+    if (generation_.load(std::memory_order_acquire) == seen) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock,
+                 [&] { return stop_ || generation_.load(std::memory_order_acquire) != seen; });
+      if (stop_) return;
+    }
+    ++seen;  // run() returns only when every worker has done its job, so no generation is skipped.
+    drain(worker);
+    working_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+uint32_t default_thread_count() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    return static_cast<uint32_t>(std::max(1, CPU_COUNT(&set)));
+  }
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace sluice

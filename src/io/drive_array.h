@@ -1,0 +1,51 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/types.h"
+
+namespace sluice::io {
+
+using ReadId = Id<struct ReadTag, uint64_t>;
+
+/// Reads round outwards to this many bytes: a multiple of what every file system here asks of O_DIRECT.
+inline constexpr uint64_t kBlockBytes = 4096;
+
+/// One read. `offset`, `into.size()` and `into.data()` are multiples of kBlockBytes. A read may reach past
+/// the end of the file by less than a block; what lies past the end is left as it was.
+struct Read {
+  ReadId id;
+  DriveId drive;
+  uint64_t offset = 0;  ///< Bytes from the start of the file.
+  std::span<std::byte> into;
+};
+
+enum class ReadStatus : uint8_t { kOk, kIoError, kShort };
+
+struct Completion {
+  ReadId id;
+  ReadStatus status = ReadStatus::kOk;
+  int error = 0;  ///< errno for kIoError.
+};
+
+/// Drives that read asynchronously, and the clock that times them. One thread calls it, except that any
+/// thread may call wake(). A drive is a file here: a shard or a pack.
+class DriveArray {
+ public:
+  virtual ~DriveArray() = default;
+  [[nodiscard]] virtual size_t drive_count() const = 0;
+  /// The path of a drive, for messages.
+  [[nodiscard]] virtual const std::string& path(DriveId drive) const = 0;
+  /// True when reads of this drive go around the page cache.
+  [[nodiscard]] virtual bool direct(DriveId drive) const = 0;
+  /// Starts the reads. Their buffers must live until their completions have been returned.
+  virtual void submit(std::span<const Read> reads) = 0;
+  /// Returns up to out.size() completions; waits for the first one, for at most `timeout`, or until wake().
+  virtual size_t wait(std::span<Completion> out, Nanos timeout) = 0;
+  /// Ends a wait() in progress, or the next one, early.
+  virtual void wake() = 0;
+  [[nodiscard]] virtual Nanos now() const = 0;
+};
+
+}  // namespace sluice::io
