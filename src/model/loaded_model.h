@@ -1,0 +1,70 @@
+#pragma once
+#include "backend/backend.h"
+#include "format/checkpoint.h"
+#include "io/drive_array.h"
+#include "model/model.h"
+#include "stream/memory_plan.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace sluice::model {
+
+enum class BackendKind : uint8_t { kCpu, kReference };
+
+struct LoadOptions {
+  BackendKind backend = BackendKind::kCpu;
+  std::string target;         ///< Kernel table; empty: the fastest.
+  uint32_t threads = 0;       ///< 0: every processor this process may use.
+  uint64_t memory_bytes = 0;  ///< The whole budget; 0: measured.
+  uint32_t prefill_rows =
+      0;                    ///< Most rows in one pass; 0: as many as the budget allows, up to 512.
+  uint32_t context = 4096;  ///< Tokens of one sequence, prompt and answer together.
+  uint32_t sequences = 1;   ///< Sequences that will exist at one time.
+  bool logits_of_every_row = false;
+  float mla_norm_epsilon = 1e-6f;
+  bool direct_io = true;     ///< False: through the page cache.
+  uint64_t other_bytes = 0;  ///< What the program holds besides the model (tokenizer, buffers).
+};
+
+/// A checkpoint opened, planned into a memory budget and ready to run: owns everything below Model.
+class LoadedModel {
+ public:
+  /// Opens and plans; reads no large weights. Throws Error; kOutOfMemory names the smallest budget
+  /// that works.
+  LoadedModel(const std::filesystem::path& folder, const LoadOptions& options);
+  ~LoadedModel();
+
+  [[nodiscard]] Model& model();
+  [[nodiscard]] const ModelShape& shape() const;
+  [[nodiscard]] const format::Checkpoint& checkpoint() const;
+  [[nodiscard]] const WeightMap& weights() const;
+  [[nodiscard]] stream::WeightStreamer& streamer();
+  [[nodiscard]] const io::DriveArray& drives() const;
+  [[nodiscard]] const stream::MemoryPlan& plan() const;
+  [[nodiscard]] std::string memory_table() const;
+  [[nodiscard]] const LoadOptions& options() const;  ///< With the zeros filled in.
+  [[nodiscard]] std::unique_ptr<SequenceState> make_state();
+  [[nodiscard]] uint32_t threads() const;
+  /// Files that are read through the page cache although direct reads were asked for; empty when
+  /// none.
+  [[nodiscard]] std::string buffered_files() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Opens and plans without reserving anything: what `inspect` shows.
+struct Inspection {
+  ModelShape shape;
+  uint64_t spine_bytes = 0, expert_bytes = 0, other_bytes = 0, expert_count = 0, tensors = 0;
+  stream::MemoryPlan plan;
+  std::string memory_table;
+};
+[[nodiscard]] Inspection inspect_model(const std::filesystem::path& folder,
+                                       const LoadOptions& options);
+
+}  // namespace sluice::model

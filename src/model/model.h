@@ -1,0 +1,107 @@
+#pragma once
+#include "backend/backend.h"
+#include "base/types.h"
+#include "model/embedding.h"
+#include "model/sequence_state.h"
+#include "model/shape.h"
+#include "model/weights.h"
+#include "stream/spine_reader.h"
+#include "stream/weight_streamer.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sluice::model {
+
+/// Rows to run in one pass. Row i is a token of states[i]; rows of one sequence are consecutive and
+/// in order.
+struct Batch {
+  std::span<const TokenId> tokens;
+  std::span<SequenceState* const> states;
+  std::span<const uint32_t> logits_rows;  ///< The rows whose logits are wanted, ascending.
+  bool another_follows = false;  ///< Another pass comes at once: weights may be read ahead into it.
+};
+
+/// The places of a forward pass at which an observer looks, named as in the golden files.
+enum class Tap : uint8_t { kAttnIn, kAttnOut, kMlpIn, kMlpOut, kPrefix, kFinalIn, kFinalNorm };
+[[nodiscard]] std::string_view tap_name(Tap tap);
+
+/// Sees the intermediate values of a forward pass, and may overwrite them (tests feed golden inputs
+/// that way). Called by the thread that runs the pass.
+class ForwardObserver {
+ public:
+  virtual ~ForwardObserver() = default;
+  /// tensor: [rows, hidden]. `layer` has no meaning for kFinalIn and kFinalNorm.
+  virtual void on_tensor(uint32_t layer, Tap tap, backend::Tensor tensor) = 0;
+  virtual void on_routes(uint32_t layer, const backend::Routes& routes) = 0;
+};
+
+struct ModelOptions {
+  uint32_t rows_max = 1;         ///< Most rows in one pass.
+  uint32_t logits_rows_max = 1;  ///< Most rows of logits in one pass.
+};
+
+/// Kimi K3's forward pass over one backend and one source of weights. Everything it needs is
+/// reserved by the constructor. One thread calls it.
+class Model {
+ public:
+  /// All references must outlive the model.
+  Model(const ModelShape& shape, const WeightMap& weights, EmbeddingTable& embedding,
+        stream::WeightStreamer& streamer, stream::SpineReader& spine, backend::Backend& backend,
+        ModelOptions options);
+  ~Model();
+
+  /// Runs the rows through all layers. logits: [logits_rows.size(), vocab]. Throws
+  /// Error(kInvalidInput) when a token is not in the vocabulary or a sequence would pass its
+  /// context, before anything changes; throws Error(kIo) when weights cannot be read: the states of
+  /// the batch are then undefined.
+  void forward(const Batch& batch, std::span<float> logits);
+
+  void set_observer(ForwardObserver* observer) { observer_ = observer; }
+  /// Checked between layers; when it turns true the pass ends with Error(kCancelled).
+  void set_cancel_flag(const std::atomic<bool>* cancel) { cancel_ = cancel; }
+  [[nodiscard]] const ModelShape& shape() const { return shape_; }
+  [[nodiscard]] backend::Backend& backend() { return backend_; }
+  [[nodiscard]] const ModelOptions& options() const { return options_; }
+
+  /// Bytes that the constructor reserves in the backend: activations and small tensors.
+  [[nodiscard]] static uint64_t scratch_bytes(const ModelShape& shape, uint32_t element_bytes,
+                                              ModelOptions options);
+  /// Progress of the pass under way, for display from another thread: layers done.
+  [[nodiscard]] uint32_t layers_done() const { return layers_done_; }
+
+ private:
+  struct Layer;    // Small tensors of one layer in the backend's memory.
+  struct Scratch;  // Activations.
+
+  void check(const Batch& batch) const;
+  void run_layer(uint32_t layer, const Batch& batch);
+  void matmul(backend::Tensor x, const SpineMatrix& matrix, backend::Tensor y);
+  void attention_kda(uint32_t layer, const Batch& batch, backend::Tensor x, backend::Tensor out);
+  void attention_mla(uint32_t layer, const Batch& batch, backend::Tensor x, backend::Tensor out);
+  void mlp(const GluWeights& weights, uint32_t width, backend::Tensor x, backend::Tensor out);
+  void moe(uint32_t layer, backend::Tensor x, backend::Tensor out);
+  void experts(uint32_t layer, backend::Tensor latent, stream::SegmentBatch arriving,
+               backend::Tensor slots);
+  void logits(const Batch& batch, std::span<float> out);
+  void observe(uint32_t layer, Tap tap, backend::Tensor tensor);
+
+  const ModelShape& shape_;
+  const WeightMap& weights_;
+  EmbeddingTable& embedding_;
+  stream::WeightStreamer& streamer_;
+  stream::SpineReader& spine_;
+  backend::Backend& backend_;
+  const ModelOptions options_;
+  ForwardObserver* observer_ = nullptr;
+  const std::atomic<bool>* cancel_ = nullptr;
+  std::atomic<uint32_t> layers_done_{0};
+  std::vector<Layer> layers_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace sluice::model

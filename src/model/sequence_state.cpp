@@ -1,0 +1,208 @@
+#include "model/sequence_state.h"
+
+#include "base/check.h"
+#include "base/error.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+namespace sluice::model {
+namespace {
+
+constexpr char kMagic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'S', 'T'};
+constexpr uint32_t kVersion = 1;
+
+/// The start of a saved state: everything that must agree before its numbers mean anything.
+struct Header {
+  char magic[8];
+  uint32_t version, length;
+  uint64_t shape_digest, payload_bytes;
+};
+
+uint64_t mix(uint64_t digest, uint64_t value) {
+  digest = (digest ^ value) * 0x9E3779B97F4A7C15u;  // Odd multiplier of Fibonacci hashing.
+  return digest ^ (digest >> 29);
+}
+
+size_t bytes_of(backend::Tensor tensor) { return tensor.size() * tensor.element_bytes; }
+
+}  // namespace
+
+SequenceState::SequenceState(const ModelShape& shape, backend::Backend& backend, uint32_t context)
+    : shape_(shape), backend_(backend), context_(context), slot_of_(shape.layers) {
+  SLUICE_CHECK(context >= 1);
+  const uint32_t width = shape.kda_width();
+  for (uint32_t l = 0; l < shape.layers; ++l) {
+    slot_of_[l] = static_cast<uint32_t>(shape.is_mla[l] ? mla_.size() : kda_.size());
+    if (shape.is_mla[l]) {
+      mla_.push_back({backend.allocate(context, shape.cache_width())});
+    } else {
+      const auto history = [&] { return backend.allocate(shape.conv_width - 1, width); };
+      kda_.push_back(
+          {backend.allocate(width, shape.kda_head_dim), history(), history(), history()});
+    }
+  }
+}
+
+SequenceState::~SequenceState() {
+  for (const backend::Tensor tensor : recurrent_tensors()) backend_.release(tensor);
+  for (const Mla& mla : mla_) backend_.release(mla.cache);
+}
+
+uint64_t SequenceState::bytes(const ModelShape& shape, uint32_t element_bytes, uint32_t context) {
+  const auto mla_layers =
+      static_cast<uint64_t>(std::count(shape.is_mla.begin(), shape.is_mla.end(), true));
+  const uint64_t kda =
+      uint64_t{shape.kda_width()} * (shape.kda_head_dim + 3 * (shape.conv_width - 1));
+  return element_bytes *
+         ((shape.layers - mla_layers) * kda + mla_layers * context * shape.cache_width());
+}
+
+std::vector<backend::Tensor> SequenceState::recurrent_tensors() const {
+  std::vector<backend::Tensor> tensors;
+  for (const Kda& kda : kda_) {
+    tensors.insert(tensors.end(), {kda.state, kda.q_history, kda.k_history, kda.v_history});
+  }
+  return tensors;
+}
+
+uint64_t SequenceState::recurrent_bytes() const {
+  uint64_t bytes = 0;
+  for (const backend::Tensor tensor : recurrent_tensors()) bytes += bytes_of(tensor);
+  return bytes;
+}
+
+void SequenceState::copy_recurrent_to(std::byte* to) const {
+  for (const backend::Tensor tensor : recurrent_tensors()) {
+    const size_t bytes = bytes_of(tensor);
+    backend_.download_raw(tensor, {to, bytes});
+    to += bytes;
+  }
+}
+
+void SequenceState::copy_recurrent_from(const std::byte* from) {
+  for (const backend::Tensor tensor : recurrent_tensors()) {
+    const size_t bytes = bytes_of(tensor);
+    backend_.upload_raw({from, bytes}, tensor);
+    from += bytes;
+  }
+}
+
+void SequenceState::clear() {
+  const std::vector<std::byte> zeros(recurrent_bytes());
+  copy_recurrent_from(zeros.data());
+  length_ = 0;
+}
+
+SequenceState::SavedPoint SequenceState::save_point() const {
+  SavedPoint point;
+  point.length_ = length_;
+  point.recurrent_.resize(recurrent_bytes());
+  copy_recurrent_to(point.recurrent_.data());
+  return point;
+}
+
+void SequenceState::cut(const SavedPoint& point) {
+  SLUICE_CHECK(point.length_ <= length_ && point.recurrent_.size() == recurrent_bytes());
+  copy_recurrent_from(point.recurrent_.data());
+  length_ = point.length_;
+}
+
+void SequenceState::advance(uint32_t rows) {
+  SLUICE_CHECK(rows <= context_ - length_);
+  length_ += rows;
+}
+
+uint64_t SequenceState::shape_digest() const {
+  uint64_t digest = kVersion;
+  for (const uint64_t value :
+       {uint64_t{shape_.layers}, uint64_t{shape_.hidden}, uint64_t{shape_.kda_heads},
+        uint64_t{shape_.kda_head_dim}, uint64_t{shape_.conv_width}, uint64_t{shape_.kv_lora},
+        uint64_t{shape_.rope}, uint64_t{backend_.element_bytes()}}) {
+    digest = mix(digest, value);
+  }
+  for (const bool mla : shape_.is_mla) digest = mix(digest, mla ? 1 : 2);
+  return digest;
+}
+
+std::vector<backend::Tensor> SequenceState::tensors(uint32_t length) const {
+  std::vector<backend::Tensor> all = recurrent_tensors();
+  for (const Mla& mla : mla_) all.push_back(mla.cache.slice(0, length));
+  return all;
+}
+
+void SequenceState::save(const std::filesystem::path& path) const {
+  Header header{};
+  std::copy(std::begin(kMagic), std::end(kMagic), header.magic);
+  header.version = kVersion;
+  header.length = length_;
+  header.shape_digest = shape_digest();
+  const std::vector<backend::Tensor> all = tensors(length_);
+  for (const backend::Tensor tensor : all) header.payload_bytes += bytes_of(tensor);
+
+  const std::filesystem::path temporary = path.string() + ".tmp";
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(&header), sizeof header);
+  std::vector<std::byte>
+      bytes;  // One tensor at a time: all of them may be a large share of the memory.
+  for (const backend::Tensor tensor : all) {
+    bytes.resize(bytes_of(tensor));
+    backend_.download_raw(tensor, bytes);
+    out.write(reinterpret_cast<const char*>(bytes.data()),
+              static_cast<std::streamsize>(bytes.size()));
+  }
+  out.close();
+  std::error_code failure;
+  if (out) std::filesystem::rename(temporary, path, failure);
+  if (!out || failure) {
+    std::error_code ignored;
+    std::filesystem::remove(temporary, ignored);
+    throw Error(ErrorCode::kIo,
+                "{}: the sequence state cannot be written; is the disk full or read-only?",
+                path.string());
+  }
+}
+
+void SequenceState::load(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(ErrorCode::kNotFound, "{}: the saved state cannot be opened", path.string());
+  const auto corrupt = [&](std::string_view why) {
+    return Error(ErrorCode::kCorrupt, "{}: {}", path.string(), why);
+  };
+  Header header{};
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!in || !std::equal(std::begin(kMagic), std::end(kMagic), header.magic)) {
+    throw corrupt("is not a saved sequence state");
+  }
+  if (header.version != kVersion) {
+    throw Error(ErrorCode::kUnsupported, "{}: has format version {}; this program reads {}",
+                path.string(), header.version, kVersion);
+  }
+  if (header.shape_digest != shape_digest()) {
+    throw corrupt("was saved from a model of another shape or by another backend");
+  }
+  if (header.length > context_) {
+    throw Error(ErrorCode::kOutOfMemory,
+                "{}: holds {} tokens, but the context has room for {}; raise --context",
+                path.string(), header.length, context_);
+  }
+  const std::vector<backend::Tensor> all = tensors(header.length);
+  uint64_t expected = 0;
+  for (const backend::Tensor tensor : all) expected += bytes_of(tensor);
+  std::error_code failure;
+  if (header.payload_bytes != expected ||
+      std::filesystem::file_size(path, failure) != expected + sizeof header || failure) {
+    throw corrupt("has the wrong size: it is damaged or was cut off");
+  }
+  std::vector<std::byte> bytes;
+  for (const backend::Tensor tensor : all) {
+    bytes.resize(bytes_of(tensor));
+    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!in) throw Error(ErrorCode::kIo, "{}: cannot be read to its end", path.string());
+    backend_.upload_raw(bytes, tensor);
+  }
+  length_ = header.length;
+}
+
+}  // namespace sluice::model

@@ -1,0 +1,231 @@
+// One answer: the logits of a row depend on its sequence and the weights alone. Each test runs the
+// same tokens another way and compares every bit; without them a kernel or a schedule could change
+// the text unnoticed.
+#include "format/synthetic_checkpoint.h"
+#include "kernels/kernel_table.h"
+#include "model/loaded_model.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <map>
+
+#include <gtest/gtest.h>
+
+namespace sluice::golden {
+namespace {
+
+using model::LoadedModel;
+using model::LoadOptions;
+using model::SequenceState;
+
+constexpr uint32_t kPrompt = 70, kDecoded = 6;  // Past one chunk of 64, and some rows on their own.
+
+const std::filesystem::path& checkpoint() {
+  static const std::filesystem::path folder = [] {
+    std::filesystem::path path = std::filesystem::path(SLUICE_BINARY_DIR) / fmt::format("invariance-model-{}", ::getpid());
+    format::write_synthetic_checkpoint(path, format::SyntheticShape::tiny(),
+                                       {.seed = 11, .overwrite = true});
+    return path;
+  }();
+  return folder;
+}
+
+LoadOptions base_options() {
+  return {.threads = 1,
+          .memory_bytes = 1u << 30,
+          .prefill_rows = 128,
+          .context = 128,
+          .logits_of_every_row = true};
+}
+
+std::vector<TokenId> tokens(uint32_t seed, uint32_t count) {
+  std::vector<TokenId> ids;
+  for (uint32_t i = 0; i < count; ++i) {
+    seed = seed * 1664525u + 1013904223u;  // Any fixed mixture of ids will do.
+    ids.push_back({static_cast<int32_t>(seed >> 8) % 500});
+  }
+  return ids;
+}
+
+/// The bits of all logits of a run, and a hash of them to report.
+struct Bits {
+  std::vector<uint32_t> words;
+  void append(std::span<const float> logits) {
+    const size_t at = words.size();
+    words.resize(at + logits.size());
+    std::memcpy(words.data() + at, logits.data(), logits.size_bytes());
+  }
+  [[nodiscard]] uint64_t hash() const {
+    uint64_t h = 0xcbf29ce484222325u;  // FNV-1a over words.
+    for (const uint32_t word : words) h = (h ^ word) * 0x100000001b3u;
+    return h;
+  }
+};
+
+void forward(LoadedModel& loaded, SequenceState& state, std::span<const TokenId> ids, Bits& bits) {
+  const std::vector<SequenceState*> states(ids.size(), &state);
+  std::vector<uint32_t> rows(ids.size());
+  for (uint32_t r = 0; r < rows.size(); ++r) rows[r] = r;
+  std::vector<float> logits(ids.size() * loaded.shape().vocab);
+  loaded.model().forward({ids, states, rows}, logits);
+  bits.append(logits);
+}
+
+/// The prompt in chunks, then some tokens one by one.
+Bits run(const LoadOptions& options, uint32_t chunk = kPrompt) {
+  LoadedModel loaded(checkpoint(), options);
+  const std::unique_ptr<SequenceState> state = loaded.make_state();
+  const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded);
+  Bits bits;
+  for (uint32_t at = 0; at < kPrompt; at += chunk) {
+    forward(loaded, *state, std::span(ids).subspan(at, std::min(chunk, kPrompt - at)), bits);
+  }
+  for (uint32_t at = kPrompt; at < ids.size(); ++at)
+    forward(loaded, *state, std::span(ids).subspan(at, 1), bits);
+  return bits;
+}
+
+const Bits& expected() {
+  static const Bits bits = run(base_options());
+  return bits;
+}
+
+void expect_same(const Bits& bits, const std::string& how) {
+  EXPECT_EQ(bits.hash(), expected().hash()) << how;
+  EXPECT_TRUE(bits.words == expected().words) << how;
+}
+
+TEST(Invariance, LogitsAreNotTrivial) {
+  std::map<uint32_t, int> values;
+  for (const uint32_t word : expected().words) ++values[word];
+  EXPECT_GT(values.size(), expected().words.size() / 4) << "equal bits would prove little";
+  RecordProperty("logits_hash", fmt::format("{:016x}", expected().hash()));
+}
+
+TEST(Invariance, Threads) {
+  for (const uint32_t threads : {2u, 3u, 7u}) {
+    LoadOptions options = base_options();
+    options.threads = threads;
+    expect_same(run(options), fmt::format("{} threads", threads));
+  }
+}
+
+TEST(Invariance, PrefillChunks) {
+  for (const uint32_t chunk : {1u, 7u, 31u, 64u})
+    expect_same(run(base_options(), chunk), fmt::format("chunk {}", chunk));
+}
+
+TEST(Invariance, InstructionSets) {
+  for (const kernels::KernelTable* table : kernels::runnable_kernels()) {
+    LoadOptions options = base_options();
+    options.target = table->target;
+    expect_same(run(options), table->target);
+  }
+}
+
+TEST(Invariance, MemoryBudgets) {
+  LoadOptions options = base_options();
+  const uint64_t minimum = model::inspect_model(checkpoint(), options).plan.minimum_bytes;
+  const uint64_t all = model::inspect_model(checkpoint(), options).plan.total_bytes;
+  ASSERT_LT(minimum, all);
+  for (const uint64_t step : {0u, 1u, 2u, 5u, 10u, 20u}) {
+    options.memory_bytes = minimum + (all - minimum) * step / 20;
+    expect_same(run(options), fmt::format("{} bytes of memory", options.memory_bytes));
+  }
+  options.memory_bytes = minimum - 1;
+  EXPECT_THROW(run(options), Error);
+}
+
+TEST(Invariance, BufferedReads) {
+  LoadOptions options = base_options();
+  options.direct_io = false;
+  expect_same(run(options), "through the page cache");
+}
+
+TEST(Invariance, SavedAndRestored) {
+  const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded);
+  const std::filesystem::path file = std::filesystem::path(SLUICE_BINARY_DIR) / "invariance.state";
+  Bits bits;
+  {
+    LoadedModel loaded(checkpoint(), base_options());
+    const std::unique_ptr<SequenceState> state = loaded.make_state();
+    forward(loaded, *state, std::span(ids).first(33), bits);
+    state->save(file);
+    Bits unused;
+    forward(loaded, *state, tokens(5, 4), unused);  // What follows the save must not matter.
+  }
+  LoadedModel loaded(checkpoint(), base_options());
+  const std::unique_ptr<SequenceState> state = loaded.make_state();
+  forward(loaded, *state, tokens(9, 12),
+          *std::make_unique<Bits>());  // Nor what was there before the load.
+  state->load(file);
+  EXPECT_EQ(state->length(), 33u);
+  forward(loaded, *state, std::span(ids).subspan(33), bits);
+  expect_same(bits, "saved and restored");
+}
+
+TEST(Invariance, CutToEverySavedPoint) {
+  const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded);
+  LoadedModel loaded(checkpoint(), base_options());
+  const std::unique_ptr<SequenceState> state = loaded.make_state();
+  Bits bits;
+  for (uint32_t at = 0; at < ids.size();) {
+    const SequenceState::SavedPoint point = state->save_point();
+    Bits unused;
+    forward(loaded, *state, tokens(at + 3, 1 + at % 8), unused);  // A draft that is rejected.
+    state->cut(point);
+    const uint32_t rows = std::min<uint32_t>(1 + at % 5, static_cast<uint32_t>(ids.size()) - at);
+    forward(loaded, *state, std::span(ids).subspan(at, rows), bits);
+    at += rows;
+  }
+  expect_same(bits, "cut back");
+}
+
+TEST(Invariance, TwoSequencesInterleaved) {
+  LoadOptions options = base_options();
+  options.sequences = 2;
+  LoadedModel loaded(checkpoint(), options);
+  const std::unique_ptr<SequenceState> mine = loaded.make_state(), other = loaded.make_state();
+  const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded),
+                             others = tokens(77, kPrompt + kDecoded);
+  Bits bits;
+  for (uint32_t at = 0; at < ids.size();) {
+    const uint32_t rows = std::min<uint32_t>(1 + at % 9, static_cast<uint32_t>(ids.size()) - at);
+    // Both in one pass, and in either order.
+    const bool first = at % 2 == 0;
+    std::vector<TokenId> batch;
+    std::vector<SequenceState*> states;
+    const auto add = [&](const std::vector<TokenId>& from, SequenceState& state) {
+      batch.insert(batch.end(), from.begin() + at, from.begin() + at + rows);
+      states.insert(states.end(), rows, &state);
+    };
+    if (!first) add(others, *other);
+    add(ids, *mine);
+    if (first) add(others, *other);
+    std::vector<uint32_t> wanted(rows);
+    for (uint32_t r = 0; r < rows; ++r) wanted[r] = r + (first ? 0 : rows);
+    std::vector<float> logits(size_t{rows} * loaded.shape().vocab);
+    loaded.model().forward({batch, states, wanted}, logits);
+    bits.append(logits);
+    at += rows;
+  }
+  expect_same(bits, "interleaved with another sequence");
+}
+
+TEST(Invariance, SameSequenceTwice) {
+  LoadedModel loaded(checkpoint(), base_options());
+  const std::unique_ptr<SequenceState> state = loaded.make_state();
+  const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded);
+  for (int time = 0; time < 2; ++time) {
+    Bits bits;
+    state->clear();
+    forward(loaded, *state, std::span(ids).first(kPrompt), bits);
+    for (uint32_t at = kPrompt; at < ids.size(); ++at)
+      forward(loaded, *state, std::span(ids).subspan(at, 1), bits);
+    expect_same(bits, fmt::format("time {}", time + 1));
+  }
+}
+
+}  // namespace
+}  // namespace sluice::golden
