@@ -2,9 +2,11 @@
 // and row by row against itself: a row may not feel how many others run with it.
 #include "backend/backend.h"
 
+#include "base/error.h"
 #include "kernels/kernel_table.h"
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <random>
 
@@ -253,7 +255,7 @@ std::vector<std::string> targets() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, BackendTest, testing::ValuesIn(targets()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& parameter) { return parameter.param; });
 
 TEST(CpuBackend, RefusesAnUnknownTarget) {
   EXPECT_THROW(

@@ -1,19 +1,20 @@
 #pragma once
+#include "base/types.h"
+
 #include <span>
 #include <string>
 #include <vector>
-
-#include "base/types.h"
 
 namespace sluice::io {
 
 using ReadId = Id<struct ReadTag, uint64_t>;
 
-/// Reads round outwards to this many bytes: a multiple of what every file system here asks of O_DIRECT.
+/// Reads round outwards to this many bytes: a multiple of what every file system here asks of
+/// O_DIRECT.
 inline constexpr uint64_t kBlockBytes = 4096;
 
-/// One read. `offset`, `into.size()` and `into.data()` are multiples of kBlockBytes. A read may reach past
-/// the end of the file by less than a block; what lies past the end is left as it was.
+/// One read. `offset`, `into.size()` and `into.data()` are multiples of kBlockBytes. A read may
+/// reach past the end of the file by less than a block; what lies past the end is left as it was.
 struct Read {
   ReadId id;
   DriveId drive;
@@ -29,8 +30,8 @@ struct Completion {
   int error = 0;  ///< errno for kIoError.
 };
 
-/// Drives that read asynchronously, and the clock that times them. One thread calls it, except that any
-/// thread may call wake(). A drive is a file here: a shard or a pack.
+/// Drives that read asynchronously, and the clock that times them. One thread calls it, except that
+/// any thread may call wake(). A drive is a file here: a shard or a pack.
 class DriveArray {
  public:
   virtual ~DriveArray() = default;
@@ -41,7 +42,8 @@ class DriveArray {
   [[nodiscard]] virtual bool direct(DriveId drive) const = 0;
   /// Starts the reads. Their buffers must live until their completions have been returned.
   virtual void submit(std::span<const Read> reads) = 0;
-  /// Returns up to out.size() completions; waits for the first one, for at most `timeout`, or until wake().
+  /// Returns up to out.size() completions; waits for the first one, for at most `timeout`, or until
+  /// wake().
   virtual size_t wait(std::span<Completion> out, Nanos timeout) = 0;
   /// Ends a wait() in progress, or the next one, early.
   virtual void wake() = 0;

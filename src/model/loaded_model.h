@@ -16,7 +16,7 @@ enum class BackendKind : uint8_t { kCpu, kReference };
 
 struct LoadOptions {
   BackendKind backend = BackendKind::kCpu;
-  std::string target;         ///< Kernel table; empty: the fastest.
+  std::string target{};        ///< Kernel table; empty: the fastest.
   uint32_t threads = 0;       ///< 0: every processor this process may use.
   uint64_t memory_bytes = 0;  ///< The whole budget; 0: measured.
   uint32_t prefill_rows =
@@ -35,7 +35,8 @@ class LoadedModel {
   /// Opens and plans; reads no large weights. Throws Error; kOutOfMemory names the smallest budget
   /// that works.
   LoadedModel(const std::filesystem::path& folder, const LoadOptions& options);
-  ~LoadedModel();
+  ~LoadedModel();  ///< All states that make_state() gave must be gone.
+  LoadedModel(LoadedModel&&) noexcept;
 
   [[nodiscard]] Model& model();
   [[nodiscard]] const ModelShape& shape() const;

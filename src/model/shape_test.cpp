@@ -119,7 +119,7 @@ constexpr Refusal kRefusals[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(Fields, ShapeRefusal, testing::ValuesIn(kRefusals),
-                         [](const auto& info) { return info.param.what; });
+                         [](const auto& parameter) { return parameter.param.what; });
 
 TEST(Shape, RefusesWhatIsNoConfig) {
   for (const char* text : {"", "[]", "{", "{}", "null", "{\"text_config\": 3}", "\xff\xfe"}) {

@@ -1,5 +1,6 @@
 // The arithmetic of K3 against goldens made with the publisher's own modelling file: without these,
 // a wrong formula would be found by nobody.
+#include "base/error.h"
 #include "golden_file.h"
 #include "model/loaded_model.h"
 

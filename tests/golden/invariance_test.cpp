@@ -1,6 +1,7 @@
 // One answer: the logits of a row depend on its sequence and the weights alone. Each test runs the
 // same tokens another way and compares every bit; without them a kernel or a schedule could change
 // the text unnoticed.
+#include "base/error.h"
 #include "format/synthetic_checkpoint.h"
 #include "kernels/kernel_table.h"
 #include "model/loaded_model.h"

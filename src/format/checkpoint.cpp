@@ -1,0 +1,324 @@
+#include "format/checkpoint.h"
+
+#include "base/check.h"
+#include "base/error.h"
+#include "format/weight_index.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <unordered_map>
+
+namespace sluice::format {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t kConfigBytesMax = 16u << 20;
+constexpr uint64_t kIndexBytesMax = 1u << 30;
+constexpr const char* kIndexName = "model.safetensors.index.json";
+
+/// A file open for reading; closes itself. Every failure names the path.
+class InputFile {
+ public:
+  explicit InputFile(const fs::path& path)
+      : path_(path.string()), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
+    struct stat status{};
+    if (file_ < 0 || ::fstat(file_, &status) != 0) {
+      const int error = errno;
+      if (file_ >= 0) ::close(file_);
+      throw Error(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
+                  "{}: cannot be opened: {}", path_, std::strerror(error));
+    }
+    bytes_ = static_cast<uint64_t>(status.st_size);
+  }
+  ~InputFile() { ::close(file_); }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  void read(uint64_t offset, std::span<std::byte> into) const {
+    for (size_t done = 0; done < into.size();) {
+      // One call moves at most 2 GiB on Linux.
+      const size_t count = std::min<size_t>(into.size() - done, size_t{1} << 30);
+      const ssize_t n =
+          ::pread(file_, into.data() + done, count, static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        throw Error(ErrorCode::kIo, "{}: cannot be read at byte {}: {}", path_, offset + done,
+                    n < 0 ? std::strerror(errno) : "the file has become shorter");
+      }
+      done += static_cast<size_t>(n);
+    }
+  }
+
+  [[nodiscard]] std::string read_text(uint64_t offset, uint64_t count) const {
+    std::string text(count, '\0');
+    read(offset, std::as_writable_bytes(std::span(text)));
+    return text;
+  }
+
+ private:
+  std::string path_;
+  int file_;
+  uint64_t bytes_ = 0;
+};
+
+std::string read_whole(const fs::path& path, uint64_t bytes_max) {
+  const InputFile file(path);
+  if (file.bytes() > bytes_max) {
+    throw Error(ErrorCode::kCorrupt, "{}: has {} bytes; more than {} are refused", file.path(),
+                file.bytes(), bytes_max);
+  }
+  return file.read_text(0, file.bytes());
+}
+
+uint64_t hash_name(std::string_view name) { return std::hash<std::string_view>()(name); }
+
+/// What the index says of one tensor, by the hash of its name: half a million names would take 40
+/// MB.
+struct IndexEntry {
+  uint64_t hash = 0;
+  uint32_t file = 0;
+  bool operator<(const IndexEntry& other) const { return hash < other.hash; }
+};
+
+struct Index {
+  std::vector<std::string> shards;  // Sorted.
+  std::vector<IndexEntry> entries;  // Sorted; without the vision part.
+  std::optional<uint64_t> total_size;
+};
+
+Index read_index(const fs::path& path) {
+  const std::string json = read_whole(path, kIndexBytesMax);
+  Index index;
+  std::unordered_map<std::string, uint32_t> seen;
+  index.total_size =
+      parse_index(json, path.string(), [&](std::string_view tensor, std::string_view shard) {
+        const auto [at, added] =
+            seen.try_emplace(std::string(shard), static_cast<uint32_t>(index.shards.size()));
+        if (added) index.shards.emplace_back(shard);
+        if (!is_vision_tensor(tensor)) index.entries.push_back({hash_name(tensor), at->second});
+      });
+  // Shards by name, so that file numbers do not depend on the order of the index.
+  std::vector<std::string> sorted = index.shards;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<uint32_t> place(sorted.size());
+  for (size_t i = 0; i < place.size(); ++i) {
+    place[i] = static_cast<uint32_t>(
+        std::lower_bound(sorted.begin(), sorted.end(), index.shards[i]) - sorted.begin());
+  }
+  for (IndexEntry& entry : index.entries) entry.file = place[entry.file];
+  index.shards = std::move(sorted);
+  std::sort(index.entries.begin(), index.entries.end());
+  const auto twice =
+      std::adjacent_find(index.entries.begin(), index.entries.end(),
+                         [](const IndexEntry& a, const IndexEntry& b) { return a.hash == b.hash; });
+  if (twice != index.entries.end()) {
+    parse_index(json, path.string(), [&](std::string_view tensor, std::string_view) {
+      if (hash_name(tensor) == twice->hash) {
+        throw Error(ErrorCode::kCorrupt, "{}: tensor {} stands in the index twice", path.string(),
+                    tensor);
+      }
+    });
+  }
+  return index;
+}
+
+std::vector<std::string> shards_without_index(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    // A leading dot marks what a Mac leaves beside a copied file.
+    if (name.front() != '.' && name.ends_with(".safetensors")) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+struct Checkpoint::Impl {
+  struct Entry {
+    uint64_t hash = 0;
+    TensorInfo info;
+    bool operator<(const Entry& other) const { return hash < other.hash; }
+  };
+
+  fs::path folder;
+  std::string config;
+  std::vector<CheckpointFile> files;
+  std::vector<Entry> tensors;  // Sorted by hash.
+  uint64_t tensor_bytes = 0;
+
+  void open(const fs::path& path) {
+    folder = path;
+    if (!fs::is_directory(folder)) {
+      throw Error(ErrorCode::kNotFound,
+                  "{}: is not a folder; MODEL is the folder that holds config.json", path.string());
+    }
+    config = read_whole(folder / "config.json", kConfigBytesMax);
+    const fs::path index_path = folder / kIndexName;
+    if (fs::exists(index_path)) {
+      const Index index = read_index(index_path);
+      require_shards(index.shards, index_path);
+      tensors.reserve(index.entries.size());
+      read_headers(index.shards, &index.entries);
+      check_index(index, index_path);
+    } else {
+      const std::vector<std::string> shards = shards_without_index(folder);
+      if (shards.empty()) {
+        throw Error(ErrorCode::kNotFound, "{}: holds neither {} nor any .safetensors file",
+                    folder.string(), kIndexName);
+      }
+      read_headers(shards, nullptr);
+    }
+  }
+
+  void require_shards(const std::vector<std::string>& shards, const fs::path& index_path) const {
+    std::string missing;
+    size_t count = 0;
+    for (const std::string& shard : shards) {
+      if (fs::exists(folder / shard)) continue;
+      if (++count <= 5) missing += (missing.empty() ? "" : ", ") + shard;
+    }
+    if (count > 5) missing += fmt::format(" and {} more", count - 5);
+    if (count > 0) {
+      throw Error(ErrorCode::kNotFound,
+                  "{}: {} of {} shards are missing: {}; fetch them into the same folder",
+                  index_path.string(), count, shards.size(), missing);
+    }
+  }
+
+  void read_headers(const std::vector<std::string>& shards, const std::vector<IndexEntry>* index) {
+    SLUICE_CHECK(shards.size() <= UINT16_MAX);
+    for (uint32_t f = 0; f < shards.size(); ++f) {
+      const InputFile file(folder / shards[f]);
+      std::array<std::byte, 8> prefix{};
+      if (file.bytes() >= prefix.size()) file.read(0, prefix);
+      const uint64_t length = header_length(prefix, file.bytes(), file.path());
+      const std::string header = file.read_text(8, length);
+      parse_header(header, file.bytes(), file.path(), [&](const HeaderTensor& tensor) {
+        const uint64_t hash = hash_name(tensor.name);
+        if (index != nullptr) check_in_index(*index, hash, f, tensor.name, file.path());
+        tensors.push_back({hash,
+                           {.dtype = tensor.dtype,
+                            .rank = tensor.rank,
+                            .shape = tensor.shape,
+                            .file = {static_cast<uint16_t>(f)},
+                            .offset = tensor.offset,
+                            .bytes = tensor.bytes}});
+      });
+      tensor_bytes += file.bytes() - 8 - length;
+      files.push_back({folder / shards[f], file.bytes()});
+    }
+    std::sort(tensors.begin(), tensors.end());
+    const auto twice =
+        std::adjacent_find(tensors.begin(), tensors.end(),
+                           [](const Entry& a, const Entry& b) { return a.hash == b.hash; });
+    if (twice != tensors.end()) {
+      throw Error(ErrorCode::kCorrupt, "{}: a tensor of this file also stands in {}",
+                  files[twice->info.file.value].path.string(),
+                  files[(twice + 1)->info.file.value].path.string());
+    }
+  }
+
+  static void check_in_index(const std::vector<IndexEntry>& index, uint64_t hash, uint32_t file,
+                             std::string_view name, const std::string& path) {
+    const auto entry = std::lower_bound(index.begin(), index.end(), IndexEntry{hash, 0});
+    if (entry == index.end() || entry->hash != hash) {
+      throw Error(ErrorCode::kCorrupt,
+                  "{}: tensor {} is not in {}; shard and index are of different versions", path,
+                  name, kIndexName);
+    }
+    if (entry->file != file) {
+      throw Error(ErrorCode::kCorrupt, "{}: tensor {} should lie in another shard, says {}", path,
+                  name, kIndexName);
+    }
+  }
+
+  // Every text tensor of the index was found; every byte that it promises is there.
+  void check_index(const Index& index, const fs::path& index_path) const {
+    if (index.entries.size() != tensors.size()) report_missing(index_path);
+    if (index.total_size && *index.total_size != tensor_bytes) {
+      throw Error(ErrorCode::kCorrupt,
+                  "{}: metadata.total_size is {}, but the shards hold {} bytes of tensors",
+                  index_path.string(), *index.total_size, tensor_bytes);
+    }
+  }
+
+  [[noreturn]] void report_missing(const fs::path& index_path) const {
+    std::string missing;
+    size_t count = 0;
+    parse_index(read_whole(index_path, kIndexBytesMax), index_path.string(),
+                [&](std::string_view tensor, std::string_view shard) {
+                  if (is_vision_tensor(tensor) || lookup(tensor) != nullptr) return;
+                  if (++count <= 6)
+                    missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", tensor, shard);
+                });
+    throw Error(ErrorCode::kCorrupt, "{}: {} tensors are in no shard: {}{}", index_path.string(),
+                count, missing, count > 6 ? ", ..." : "");
+  }
+
+  [[nodiscard]] const TensorInfo* lookup(std::string_view name) const {
+    const uint64_t hash = hash_name(name);
+    const auto entry = std::lower_bound(tensors.begin(), tensors.end(), hash,
+                                        [](const Entry& e, uint64_t h) { return e.hash < h; });
+    return entry != tensors.end() && entry->hash == hash ? &entry->info : nullptr;
+  }
+};
+
+Checkpoint::Checkpoint(const fs::path& folder) : impl_(std::make_unique<Impl>()) {
+  impl_->open(folder);
+}
+Checkpoint::~Checkpoint() = default;
+Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
+
+const fs::path& Checkpoint::folder() const { return impl_->folder; }
+const std::string& Checkpoint::config_json() const { return impl_->config; }
+std::span<const CheckpointFile> Checkpoint::files() const { return impl_->files; }
+uint64_t Checkpoint::tensor_count() const { return impl_->tensors.size(); }
+uint64_t Checkpoint::tensor_bytes() const { return impl_->tensor_bytes; }
+const TensorInfo* Checkpoint::find(std::string_view name) const { return impl_->lookup(name); }
+
+const TensorInfo& Checkpoint::require(std::string_view name, DType dtype,
+                                      std::initializer_list<uint64_t> shape) const {
+  const TensorInfo* tensor = find(name);
+  if (tensor == nullptr) {
+    throw Error(ErrorCode::kNotFound, "{}: tensor {} is missing; config.json asks for it",
+                impl_->folder.string(), name);
+  }
+  const std::span<const uint32_t> stored = std::span(tensor->shape).first(tensor->rank);
+  if (tensor->dtype != dtype ||
+      !std::equal(stored.begin(), stored.end(), shape.begin(), shape.end())) {
+    throw Error(ErrorCode::kCorrupt, "{}: tensor {} is {} [{}], but config.json asks for {} [{}]",
+                impl_->files[tensor->file.value].path.string(), name, dtype_name(tensor->dtype),
+                fmt::join(stored, ", "), dtype_name(dtype), fmt::join(shape, ", "));
+  }
+  return *tensor;
+}
+
+std::vector<float> Checkpoint::read_floats(const TensorInfo& tensor) const {
+  SLUICE_CHECK(tensor.dtype != DType::kU8);
+  const InputFile file(impl_->files[tensor.file.value].path);
+  std::vector<float> values(tensor.bytes / dtype_bytes(tensor.dtype));
+  if (tensor.dtype == DType::kF32) {
+    file.read(tensor.offset, std::as_writable_bytes(std::span(values)));
+    return values;
+  }
+  std::vector<uint16_t> halves(values.size());
+  file.read(tensor.offset, std::as_writable_bytes(std::span(halves)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint32_t word = uint32_t{halves[i]} << 16;
+    std::memcpy(&values[i], &word, sizeof word);
+  }
+  return values;
+}
+
+}  // namespace sluice::format

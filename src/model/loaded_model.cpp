@@ -1,0 +1,234 @@
+#include "model/loaded_model.h"
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+#include "io/pread_drives.h"
+#include "stream/system_memory.h"
+
+#include <algorithm>
+
+namespace sluice::model {
+namespace {
+
+// Panels of the spine that are read ahead of their use: at SSD speed a few of an expert's size
+// cover the time that a matrix product takes, and each costs a slot.
+constexpr uint64_t kLookaheadPanels = 4;
+// Panels are as long as an expert, so that they fit its slots; in tiny models they may be longer.
+constexpr uint64_t kPanelBytesMin = 64u << 10;
+constexpr uint32_t kPrefillRowsMax = 512;
+// The program itself with its libraries, stacks and buffers.
+constexpr uint64_t kProgramBytes = 24u << 20;
+// What the tables of a checkpoint hold for each tensor and each segment.
+constexpr uint64_t kTensorBytes = 64, kSegmentBytes = 160;
+
+uint64_t expert_file_bytes(const ModelShape& s) {
+  const uint64_t matrix = uint64_t{s.expert_hidden} * s.latent;
+  return 3 * (matrix / 2 + matrix / 32);
+}
+
+uint64_t panel_bytes_max(const ModelShape& s) {
+  const uint64_t expert = expert_file_bytes(s);
+  // Rounding outwards may add a block at either end.
+  return std::max(expert - std::min(expert, 2 * io::kBlockBytes), kPanelBytesMin);
+}
+
+uint32_t columns_max(const ModelShape& s) {
+  return std::max({s.hidden, s.dense_hidden, s.kda_width(), s.mla_width(), s.q_lora,
+                   s.kv_lora + s.rope, s.latent, s.expert_hidden, s.shared_hidden, s.kda_head_dim});
+}
+
+backend::CpuOptions cpu_options(const ModelShape& shape, const LoadOptions& options) {
+  return {.threads = options.threads,
+          .target = options.target,
+          .columns_max = columns_max(shape),
+          .context_max = options.context};
+}
+
+uint32_t element_bytes(BackendKind kind) {
+  return kind == BackendKind::kCpu ? sizeof(float) : sizeof(double);
+}
+
+ModelOptions model_options(const LoadOptions& options) {
+  return {.rows_max = options.prefill_rows,
+          .logits_rows_max = options.logits_of_every_row ? options.prefill_rows : 1};
+}
+
+stream::MemoryNeeds memory_needs(const format::Checkpoint& checkpoint, const ModelShape& shape,
+                                 const WeightMap& weights, const LoadOptions& options) {
+  const uint32_t element = element_bytes(options.backend);
+  const ModelOptions rows = model_options(options);
+  stream::MemoryNeeds needs;
+  needs.budget_bytes = options.memory_bytes;
+  needs.fixed_bytes = kProgramBytes + options.other_bytes +
+                      checkpoint.tensor_count() * kTensorBytes +
+                      weights.segments.size() * kSegmentBytes;
+  // The map keeps the small tensors as the file has them, the backend in its own precision.
+  needs.small_weight_bytes = weights.small_floats() * (sizeof(float) + element);
+  needs.state_bytes = options.sequences * SequenceState::bytes(shape, element, options.context);
+  needs.scratch_bytes = Model::scratch_bytes(shape, element, rows) +
+                        uint64_t{rows.logits_rows_max} * shape.vocab * sizeof(float);
+  if (options.backend == BackendKind::kCpu) {
+    needs.scratch_bytes += backend::cpu_scratch_bytes(cpu_options(shape, options));
+  }
+  needs.expert_bytes = weights.segment_bytes_max(format::SegmentKind::kExpert);
+  needs.experts_per_token = shape.experts_per_token;
+  needs.expert_count = weights.expert_count();
+  for (const SegmentId panel : weights.pass_order) {
+    needs.panel_bytes.push_back(weights.segments[panel.value].memory_bytes);
+  }
+  needs.lookahead_panels = kLookaheadPanels;
+  return needs;
+}
+
+/// A plan and the options that it was made for.
+struct Planned {
+  LoadOptions options;
+  stream::MemoryNeeds needs;
+  stream::MemoryPlan plan;
+};
+
+// The most prefill rows whose activations take an eighth of the budget; a long chunk reads each
+// expert once for many rows, but beyond that the memory serves better as expert slots.
+Planned make_plan(const format::Checkpoint& checkpoint, const ModelShape& shape,
+             const WeightMap& weights, LoadOptions options) {
+  if (options.threads == 0) options.threads = default_thread_count();
+  if (options.memory_bytes == 0) options.memory_bytes = stream::measure_memory_budget();
+  const auto planned = [&](uint32_t rows) {
+    Planned result{options, {}, {}};
+    result.options.prefill_rows = rows;
+    result.needs = memory_needs(checkpoint, shape, weights, result.options);
+    result.plan = stream::plan_memory(result.needs);
+    return result;
+  };
+  if (options.prefill_rows != 0) return planned(options.prefill_rows);
+  for (uint32_t rows = std::min(kPrefillRowsMax, options.context); rows > 1; rows /= 2) {
+    Planned result = planned(rows);
+    if (result.plan.fits && result.needs.scratch_bytes <= options.memory_bytes / 8) return result;
+  }
+  return planned(1);
+}
+
+ModelShape read_shape(const format::Checkpoint& checkpoint, const LoadOptions& options) {
+  ModelShape shape =
+      parse_shape(checkpoint.config_json(), (checkpoint.folder() / "config.json").string());
+  shape.mla_norm_epsilon = options.mla_norm_epsilon;
+  return shape;
+}
+
+std::vector<std::string> file_paths(const format::Checkpoint& checkpoint) {
+  std::vector<std::string> paths;
+  for (const format::CheckpointFile& file : checkpoint.files()) paths.push_back(file.path.string());
+  return paths;
+}
+
+stream::StreamerOptions streamer_options(const WeightMap& weights, const stream::MemoryPlan& plan) {
+  stream::StreamerOptions options;
+  options.slots = plan.slots;
+  options.spine_slots = plan.spine_slots;
+  options.slot_bytes = plan.slot_bytes;
+  for (size_t i = 0; i < plan.pinned.size(); ++i) {
+    if (plan.pinned[i]) options.pinned.push_back(weights.pass_order[i]);
+  }
+  return options;
+}
+
+std::unique_ptr<backend::Backend> make_backend(const ModelShape& shape,
+                                               const LoadOptions& options) {
+  return options.backend == BackendKind::kCpu
+             ? backend::make_cpu_backend(cpu_options(shape, options))
+             : backend::make_reference_backend();
+}
+
+}  // namespace
+
+struct LoadedModel::Impl {
+  Impl(const std::filesystem::path& folder, const LoadOptions& wanted)
+      : checkpoint(folder),
+        shape(read_shape(checkpoint, wanted)),
+        weights(checkpoint, shape, panel_bytes_max(shape)),
+        planned(make_plan(checkpoint, shape, weights, wanted)) {
+    if (!planned.plan.fits) {
+      throw Error(
+          ErrorCode::kOutOfMemory,
+          "{}: {} of memory do not suffice; the smallest budget that works is {} (--memory {})",
+          folder.string(), stream::human_bytes(planned.options.memory_bytes),
+          stream::human_bytes(planned.plan.minimum_bytes), planned.plan.minimum_bytes);
+    }
+    embedding = std::make_unique<EmbeddingTable>(checkpoint, *weights.embedding);
+    drives = std::make_unique<io::PreadDrives>(
+        file_paths(checkpoint), io::PreadOptions{.direct = planned.options.direct_io});
+    streamer = std::make_unique<stream::WeightStreamer>(weights.segments, *drives,
+                                                        streamer_options(weights, planned.plan));
+    spine =
+        std::make_unique<stream::SpineReader>(*streamer, weights.pass_order, planned.plan.pinned,
+                                              planned.plan.spine_slots > 0 ? kLookaheadPanels : 0);
+    backend = make_backend(shape, planned.options);
+    model = std::make_unique<Model>(shape, weights, *embedding, *streamer, *spine, *backend,
+                                    model_options(planned.options));
+  }
+
+  const format::Checkpoint checkpoint;
+  const ModelShape shape;
+  const WeightMap weights;
+  const Planned planned;
+  std::unique_ptr<EmbeddingTable> embedding;
+  std::unique_ptr<io::PreadDrives> drives;
+  std::unique_ptr<stream::WeightStreamer> streamer;
+  std::unique_ptr<stream::SpineReader> spine;
+  std::unique_ptr<backend::Backend> backend;
+  std::unique_ptr<Model> model;
+};
+
+LoadedModel::LoadedModel(const std::filesystem::path& folder, const LoadOptions& options)
+    : impl_(std::make_unique<Impl>(folder, options)) {}
+LoadedModel::~LoadedModel() = default;
+LoadedModel::LoadedModel(LoadedModel&&) noexcept = default;
+
+Model& LoadedModel::model() { return *impl_->model; }
+const ModelShape& LoadedModel::shape() const { return impl_->shape; }
+const format::Checkpoint& LoadedModel::checkpoint() const { return impl_->checkpoint; }
+const WeightMap& LoadedModel::weights() const { return impl_->weights; }
+stream::WeightStreamer& LoadedModel::streamer() { return *impl_->streamer; }
+const io::DriveArray& LoadedModel::drives() const { return *impl_->drives; }
+const stream::MemoryPlan& LoadedModel::plan() const { return impl_->planned.plan; }
+const LoadOptions& LoadedModel::options() const { return impl_->planned.options; }
+uint32_t LoadedModel::threads() const { return impl_->planned.options.threads; }
+std::string LoadedModel::memory_table() const {
+  return stream::memory_table(impl_->planned.needs, impl_->planned.plan);
+}
+std::unique_ptr<SequenceState> LoadedModel::make_state() {
+  return std::make_unique<SequenceState>(impl_->shape, *impl_->backend,
+                                         impl_->planned.options.context);
+}
+
+std::string LoadedModel::buffered_files() const {
+  std::string names;
+  if (!impl_->planned.options.direct_io) return names;
+  for (size_t d = 0; d < impl_->drives->drive_count(); ++d) {
+    const DriveId drive{static_cast<uint16_t>(d)};
+    if (!impl_->drives->direct(drive))
+      names += (names.empty() ? "" : ", ") + impl_->drives->path(drive);
+  }
+  return names;
+}
+
+Inspection inspect_model(const std::filesystem::path& folder, const LoadOptions& options) {
+  const format::Checkpoint checkpoint(folder);
+  Inspection result;
+  result.shape = read_shape(checkpoint, options);
+  const WeightMap weights(checkpoint, result.shape, panel_bytes_max(result.shape));
+  const Planned planned = make_plan(checkpoint, result.shape, weights, options);
+  result.plan = planned.plan;
+  result.memory_table = stream::memory_table(planned.needs, planned.plan);
+  result.tensors = checkpoint.tensor_count();
+  result.expert_count = weights.expert_count();
+  for (const format::Segment& segment : weights.segments) {
+    uint64_t& bytes =
+        segment.kind == format::SegmentKind::kSpine ? result.spine_bytes : result.expert_bytes;
+    for (const format::Extent& extent : segment.extents) bytes += extent.bytes;
+  }
+  result.other_bytes = checkpoint.tensor_bytes() - result.spine_bytes - result.expert_bytes;
+  return result;
+}
+
+}  // namespace sluice::model

@@ -1,0 +1,122 @@
+#pragma once
+#include "base/pinned_bytes.h"
+#include "base/types.h"
+#include "format/segment.h"
+#include "io/drive_array.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sluice::stream {
+
+class WeightStreamer;
+
+/// A segment that has arrived. Its memory is not reused while `bytes` lives.
+struct ArrivedSegment {
+  SegmentId id;
+  PinnedBytes bytes;  ///< [segment.memory_bytes]; extents lie at their memory_offset.
+};
+
+/// The segments of one request, handed out as they arrive. Dropping it gives up what was not taken:
+/// reads that have not started are dropped. It must not outlive the streamer. Used by the thread
+/// that requests.
+class SegmentBatch {
+ public:
+  SegmentBatch() = default;
+  SegmentBatch(SegmentBatch&& other) noexcept;
+  SegmentBatch& operator=(SegmentBatch&& other) noexcept;
+  ~SegmentBatch();
+
+  /// The next segment that is in memory, in order of arrival; waits for one. Nothing when all have
+  /// been handed out, or in a batch that was default-constructed or moved from. Throws Error(kIo)
+  /// that names the file and the offset when a segment could not be read twice; the batch goes on
+  /// with the other segments, and a later request reads the lost one anew.
+  [[nodiscard]] std::optional<ArrivedSegment> next();
+
+ private:
+  friend class WeightStreamer;
+  SegmentBatch(WeightStreamer& owner, uint32_t ticket) : owner_(&owner), ticket_(ticket) {}
+  WeightStreamer* owner_ = nullptr;
+  uint32_t ticket_ = 0;
+};
+
+struct StreamerOptions {
+  uint64_t slots = 16;  ///< Memory slots for what is not pinned.
+  uint64_t spine_slots =
+      0;                    ///< Of them, those that experts leave to the spine; see WeightStreamer.
+  uint64_t slot_bytes = 0;  ///< At least the largest unpinned segment.
+  std::vector<SegmentId> pinned;  ///< Loaded on first use and kept for ever, beside the slots.
+  bool own_thread = true;  ///< False: the calls drive the reads themselves (tests, debugging).
+  uint64_t read_bytes = 1u << 20;        ///< Largest single read; a multiple of io::kBlockBytes.
+  uint64_t bytes_in_flight = 16u << 20;  ///< Of all reads together; one read is always allowed.
+};
+
+/// What a streamer did since it was made. Each segment named by a request counts once: as a hit
+/// when it was in memory at that moment, else as a miss.
+struct StreamerCounters {
+  uint64_t expert_hits = 0, expert_misses = 0, spine_hits = 0, spine_misses = 0;
+  uint64_t hints_started = 0;  ///< Hinted segments that got a slot.
+  uint64_t hint_hits = 0;  ///< Of them, those that a request asked for (in memory or on their way).
+  uint64_t evictions = 0;  ///< Experts that gave up their slot.
+  uint64_t retries = 0;    ///< Reads that failed and were tried again.
+  uint64_t expert_bytes_read = 0,
+           spine_bytes_read = 0;   ///< Of segments that arrived, without rounding.
+  uint64_t device_bytes_read = 0;  ///< Of all reads that succeeded, with the rounding to blocks.
+  uint64_t waiting_ns = 0;         ///< Time that next() spent waiting, by the drives' clock.
+};
+
+/// Brings segments from the drives into a fixed set of memory slots and keeps the useful ones
+/// there.
+///
+/// One mutex guards all state. It is held for microseconds and never across a read or a
+/// computation: a token needs about 10^4 reads, so control is cheap and only bytes are dear. All
+/// memory is reserved by the constructor. One thread requests, hints and takes; any thread may give
+/// bytes back or read the counters; one thread of the streamer's own reads. Without that thread,
+/// request(), hint() and next() drive the reads.
+///
+/// Requests wait for slots in order, spine before experts, and the reads go spine, experts, hints,
+/// pinned segments that a hint named. A slot is given up in this order: empty, idle spine segment,
+/// idle expert used longest ago, hint whose reads have not started. Experts never hold more than
+/// slots - spine_slots, so up to spine_slots spine segments can be requested or held however many
+/// experts wait: a batch of experts that is not being taken from cannot block them.
+///
+/// A batch holds the slots of what it has been promised until it is taken or dropped. When next()
+/// waits and nothing is being read, it takes such a promise back from another batch, whose segment
+/// is then read again: that is right but costs, so take from batches in the order of their
+/// requests. When every slot that it could have is held by bytes that were taken and are still
+/// alive, next() can never return and stops the program; so at least one slot (for an expert: one
+/// that is not a spine slot) must be given back before waiting for more.
+class WeightStreamer {
+ public:
+  /// `segments` and `drives` must outlive it. Throws Error(kOutOfMemory). Extents that are not
+  /// congruent to their memory, segments longer than a slot and unknown ids are bugs (checked).
+  WeightStreamer(std::span<const format::Segment> segments, io::DriveArray& drives,
+                 StreamerOptions options);
+  /// Waits for reads under way. All batches and bytes must have been given back (checked).
+  ~WeightStreamer();
+  WeightStreamer(const WeightStreamer&) = delete;
+  WeightStreamer& operator=(const WeightStreamer&) = delete;
+
+  /// Starts loading what is absent and returns at once. A batch may be larger than the slots: what
+  /// does not fit is read as earlier segments are given back. An id named twice is handed out
+  /// twice.
+  [[nodiscard]] SegmentBatch request(std::span<const SegmentId> ids);
+  /// Says what may be needed soon. Takes only empty slots, idle spine segments and experts that the
+  /// last two requests for experts did not use, and nothing while a request waits for a slot; what
+  /// gets no slot is forgotten. An expert that is there counts as just used. A hint for a pinned
+  /// segment is always kept and read last.
+  void hint(std::span<const SegmentId> ids);
+  [[nodiscard]] StreamerCounters counters() const;
+  /// Bytes of memory reserved for slots and pinned segments.
+  [[nodiscard]] uint64_t reserved_bytes() const;
+
+ private:
+  friend class SegmentBatch;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sluice::stream
