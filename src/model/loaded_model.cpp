@@ -90,7 +90,7 @@ struct Planned {
 // The most prefill rows whose activations take an eighth of the budget; a long chunk reads each
 // expert once for many rows, but beyond that the memory serves better as expert slots.
 Planned make_plan(const format::Checkpoint& checkpoint, const ModelShape& shape,
-             const WeightMap& weights, LoadOptions options) {
+                  const WeightMap& weights, LoadOptions options) {
   if (options.threads == 0) options.threads = default_thread_count();
   if (options.memory_bytes == 0) options.memory_bytes = stream::measure_memory_budget();
   const auto planned = [&](uint32_t rows) {

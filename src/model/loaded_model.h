@@ -16,7 +16,7 @@ enum class BackendKind : uint8_t { kCpu, kReference };
 
 struct LoadOptions {
   BackendKind backend = BackendKind::kCpu;
-  std::string target{};        ///< Kernel table; empty: the fastest.
+  std::string target{};       ///< Kernel table; empty: the fastest.
   uint32_t threads = 0;       ///< 0: every processor this process may use.
   uint64_t memory_bytes = 0;  ///< The whole budget; 0: measured.
   uint32_t prefill_rows =

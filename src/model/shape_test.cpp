@@ -13,26 +13,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json small_config() {
-  return Json::parse(R"({
-    "model_type": "kimi_k3",
-    "text_config": {
-      "hidden_size": 64, "num_hidden_layers": 4, "vocab_size": 512, "attn_res_block_size": 3,
-      "rms_norm_eps": 1e-5, "max_position_embeddings": 4096, "bos_token_id": 508, "eos_token_id": 509,
-      "pad_token_id": 511, "hidden_act": "situ", "mla_use_nope": true, "mla_use_output_gate": true,
-      "moe_router_activation_func": "sigmoid", "latent_moe_use_norm": true, "moe_layer_freq": 1,
-      "num_expert_group": 1, "topk_group": 1, "tie_word_embeddings": false, "topk_method": "noaux_tc",
-      "num_attention_heads": 2, "num_key_value_heads": 2, "q_lora_rank": 32, "kv_lora_rank": 16,
-      "qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "v_head_dim": 16, "first_k_dense_replace": 1,
-      "intermediate_size": 96, "num_experts": 8, "num_experts_per_token": 2, "moe_intermediate_size": 32,
-      "routed_expert_hidden_size": 32, "num_shared_experts": 2, "moe_renormalize": true,
-      "routed_scaling_factor": 1.0, "activation_situ_beta": 4.0, "activation_situ_linear_beta": 25.0,
-      "linear_attn_config": {
-        "num_heads": 2, "head_dim": 16, "short_conv_kernel_size": 4, "gate_lower_bound": -5.0,
-        "use_full_rank_gate": true, "full_attn_layers": [3, 4], "kda_layers": [1, 2]
-      },
-      "quantization_config": {"format": "mxfp4-pack-quantized"}
-    }
-  })");
+  return Json::parse(R"({"model_type": "kimi_k3", "text_config": {
+    "hidden_size": 64, "num_hidden_layers": 4,
+    "vocab_size": 512, "attn_res_block_size": 3, "rms_norm_eps": 1e-05,
+    "max_position_embeddings": 4096, "bos_token_id": 508, "eos_token_id": 509,
+    "pad_token_id": 511, "hidden_act": "situ", "mla_use_nope": true,
+    "mla_use_output_gate": true, "moe_router_activation_func": "sigmoid",
+    "latent_moe_use_norm": true, "moe_layer_freq": 1, "num_expert_group": 1, "topk_group":
+    1, "tie_word_embeddings": false, "topk_method": "noaux_tc", "num_attention_heads": 2,
+    "num_key_value_heads": 2, "q_lora_rank": 32, "kv_lora_rank": 16, "qk_nope_head_dim":
+    16, "qk_rope_head_dim": 8, "v_head_dim": 16, "first_k_dense_replace": 1,
+    "intermediate_size": 96, "num_experts": 8, "num_experts_per_token": 2,
+    "moe_intermediate_size": 32, "routed_expert_hidden_size": 32, "num_shared_experts": 2,
+    "moe_renormalize": true, "routed_scaling_factor": 1.0, "activation_situ_beta": 4.0,
+    "activation_situ_linear_beta": 25.0, "linear_attn_config": {"num_heads": 2,
+    "head_dim": 16, "short_conv_kernel_size": 4, "gate_lower_bound": -5.0,
+    "use_full_rank_gate": true, "full_attn_layers": [3, 4], "kda_layers": [1, 2]},
+    "quantization_config": {"format": "mxfp4-pack-quantized"}}})");
 }
 
 TEST(Shape, ReadsEveryField) {

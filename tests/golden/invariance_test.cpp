@@ -6,10 +6,9 @@
 #include "kernels/kernel_table.h"
 #include "model/loaded_model.h"
 
-#include <unistd.h>
-
 #include <cstring>
 #include <map>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -22,14 +21,25 @@ using model::SequenceState;
 
 constexpr uint32_t kPrompt = 70, kDecoded = 6;  // Past one chunk of 64, and some rows on their own.
 
-const std::filesystem::path& checkpoint() {
-  static const std::filesystem::path folder = [] {
-    std::filesystem::path path = std::filesystem::path(SLUICE_BINARY_DIR) / fmt::format("invariance-model-{}", ::getpid());
-    format::write_synthetic_checkpoint(path, format::SyntheticShape::tiny(),
+/// A synthetic checkpoint of this process alone, gone at its end.
+class TemporaryCheckpoint {
+ public:
+  TemporaryCheckpoint()
+      : folder_(std::filesystem::path(SLUICE_BINARY_DIR) /
+                fmt::format("invariance-{}", ::getpid())) {
+    format::write_synthetic_checkpoint(folder_, format::SyntheticShape::tiny(),
                                        {.seed = 11, .overwrite = true});
-    return path;
-  }();
-  return folder;
+  }
+  ~TemporaryCheckpoint() { std::filesystem::remove_all(folder_); }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+const std::filesystem::path& checkpoint() {
+  static const TemporaryCheckpoint written;
+  return written.folder();
 }
 
 LoadOptions base_options() {
@@ -146,7 +156,7 @@ TEST(Invariance, BufferedReads) {
 
 TEST(Invariance, SavedAndRestored) {
   const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded);
-  const std::filesystem::path file = std::filesystem::path(SLUICE_BINARY_DIR) / "invariance.state";
+  const std::filesystem::path file = checkpoint() / "saved.state";
   Bits bits;
   {
     LoadedModel loaded(checkpoint(), base_options());

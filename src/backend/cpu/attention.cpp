@@ -9,8 +9,7 @@ constexpr float kL2Epsilon = 1e-6f;  // Inside the root, on the sum (flash-linea
 
 }  // namespace
 
-// --- Kimi Delta Attention
-// ------------------------------------------------------------------------------------------
+// Kimi Delta Attention.
 
 void CpuBackend::short_conv(Tensor x, Tensor taps, Tensor history, Tensor y) {
   const size_t width = taps.cols, n = x.cols;
@@ -50,8 +49,7 @@ void CpuBackend::kda_head(const KdaArguments& a, uint32_t head, float* scratch) 
   }
 }
 
-// --- Multi-head latent attention
-// -----------------------------------------------------------------------------------
+// Multi-head latent attention.
 
 void CpuBackend::mla_cache_rows(Tensor kv, Tensor gain, float epsilon, Tensor cache) {
   SLUICE_CHECK(kv.rows == cache.rows && kv.cols == cache.cols && gain.cols <= kv.cols);

@@ -43,8 +43,7 @@ CpuBackend::CpuBackend(const kernels::KernelTable& kernels, const CpuOptions& op
       expert_gate_(allocate(kRowBlock, options.columns_max)),
       expert_up_(allocate(kRowBlock, options.columns_max)) {}
 
-// --- Elementwise
-// -----------------------------------------------------------------------------------------------
+// Elementwise.
 
 void CpuBackend::decode_bf16(std::span<const std::byte> bytes, Tensor x) {
   SLUICE_CHECK(bytes.size() == 2 * x.size());
@@ -78,8 +77,7 @@ void CpuBackend::exp(Tensor x, Tensor y) {
   kernels_.exp_shifted(numbers(y), 0.0f, y.size());
 }
 
-// --- Norms
-// -------------------------------------------------------------------------------------------------------
+// Norms.
 
 void CpuBackend::norm_row(const float* x, const float* gain, size_t n, float epsilon,
                           float* y) const {
@@ -130,8 +128,7 @@ void CpuBackend::attn_residual(std::span<const Tensor> sources, Tensor w, float 
   });
 }
 
-// --- Products
-// ------------------------------------------------------------------------------------------------------
+// Products.
 
 void CpuBackend::matmul(Tensor x, const Panel& panel, Tensor y) {
   SLUICE_CHECK(x.cols == panel.cols && x.rows == y.rows && panel.first_row + panel.rows <= y.cols);
@@ -199,8 +196,7 @@ void CpuBackend::expert_ffn(PinnedBytes, const ExpertWeights& e, uint32_t hidden
   }
 }
 
-// --- Routing
-// -------------------------------------------------------------------------------------------------------
+// Routing.
 
 void CpuBackend::route(Tensor scores, Tensor bias, const RouteOptions& options, Routes& out) {
   SLUICE_CHECK(bias.cols == scores.cols);

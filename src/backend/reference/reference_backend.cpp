@@ -23,15 +23,30 @@ double bf16_at(const std::byte* weights, size_t index) {
   return value;
 }
 
+double dot(std::span<const double> a, const double* b) {
+  return std::inner_product(a.begin(), a.end(), b, 0.0);
+}
+
+std::vector<double> bf16_row(const std::byte* weights, size_t row, size_t columns) {
+  std::vector<double> values(columns);
+  for (size_t c = 0; c < columns; ++c) values[c] = bf16_at(weights, row * columns + c);
+  return values;
+}
+
 // OCP MX v1.0: E2M1 codes, two a byte, low nibble first; one E8M0 scale for 32 columns.
-double mxfp4_at(const std::byte* codes, const std::byte* scales, size_t row, size_t column,
-                size_t columns) {
+std::vector<double> mxfp4_row(const std::byte* codes, const std::byte* scales, size_t row,
+                              size_t columns) {
   constexpr double kMagnitude[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-  const auto byte = static_cast<unsigned>(codes[row * (columns / 2) + column / 2]);
-  const unsigned code = column % 2 == 0 ? byte & 15 : byte >> 4;
-  const int scale = static_cast<int>(scales[row * (columns / 32) + column / 32]) - 127;
-  const double magnitude = std::ldexp(kMagnitude[code & 7], scale);
-  return (code & 8) != 0 ? -magnitude : magnitude;
+  std::vector<double> values(columns);
+  double factor = 0;
+  for (size_t c = 0; c < columns; ++c) {
+    if (c % 32 == 0)
+      factor = std::ldexp(1.0, static_cast<int>(scales[row * (columns / 32) + c / 32]) - 127);
+    const auto byte = static_cast<unsigned>(codes[row * (columns / 2) + c / 2]);
+    const unsigned code = c % 2 == 0 ? byte & 15 : byte >> 4;
+    values[c] = ((code & 8) != 0 ? -factor : factor) * kMagnitude[code & 7];
+  }
+  return values;
 }
 
 double mean_square(const double* x, size_t n) {
@@ -69,14 +84,10 @@ class ReferenceBackend final : public HostBackend<double> {
   void matmul(Tensor x, const Panel& panel, Tensor y) override {
     SLUICE_CHECK(x.cols == panel.cols && panel.first_row + panel.rows <= y.cols &&
                  x.rows == y.rows);
-    for (uint32_t i = 0; i < x.rows; ++i) {
-      for (uint32_t r = 0; r < panel.rows; ++r) {
-        double sum = 0;
-        for (uint32_t c = 0; c < panel.cols; ++c) {
-          sum += bf16_at(panel.weights, size_t{r} * panel.cols + c) * row(x, i)[c];
-        }
-        row(y, i)[panel.first_row + r] = sum;
-      }
+    for (uint32_t r = 0; r < panel.rows; ++r) {
+      const std::vector<double> weights = bf16_row(panel.weights, r, panel.cols);
+      for (uint32_t i = 0; i < x.rows; ++i)
+        row(y, i)[panel.first_row + r] = dot(weights, row(x, i));
     }
   }
 
@@ -219,17 +230,18 @@ class ReferenceBackend final : public HostBackend<double> {
   void expert_ffn(PinnedBytes, const ExpertWeights& e, uint32_t hidden, SituBetas betas,
                   std::span<const uint32_t> rows, std::span<const uint32_t> slots_of, Tensor x,
                   Tensor slots) override {
-    std::vector<double> act(hidden);
-    for (size_t i = 0; i < rows.size(); ++i) {
-      const double* in = row(x, rows[i]);
-      for (uint32_t r = 0; r < hidden; ++r) {
-        const double gate = mxfp4_dot(e.gate_codes, e.gate_scales, r, in, x.cols);
-        const double up = mxfp4_dot(e.up_codes, e.up_scales, r, in, x.cols);
-        act[r] = situ_value(gate, up, betas);
+    std::vector<std::vector<double>> act(rows.size(), std::vector<double>(hidden));
+    for (uint32_t r = 0; r < hidden; ++r) {
+      const std::vector<double> gate = mxfp4_row(e.gate_codes, e.gate_scales, r, x.cols);
+      const std::vector<double> up = mxfp4_row(e.up_codes, e.up_scales, r, x.cols);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        act[i][r] = situ_value(dot(gate, row(x, rows[i])), dot(up, row(x, rows[i])), betas);
       }
-      for (uint32_t r = 0; r < x.cols; ++r) {
-        row(slots, slots_of[i])[r] = mxfp4_dot(e.down_codes, e.down_scales, r, act.data(), hidden);
-      }
+    }
+    for (uint32_t r = 0; r < x.cols; ++r) {
+      const std::vector<double> down = mxfp4_row(e.down_codes, e.down_scales, r, hidden);
+      for (size_t i = 0; i < rows.size(); ++i)
+        row(slots, slots_of[i])[r] = dot(down, act[i].data());
     }
   }
 
@@ -279,23 +291,12 @@ class ReferenceBackend final : public HostBackend<double> {
   static std::vector<double> expand(const Panel& kv_b, uint32_t first, uint32_t head_rows,
                                     Tensor cache, uint32_t keys) {
     std::vector<double> expanded(size_t{keys} * head_rows);
-    for (uint32_t t = 0; t < keys; ++t) {
-      for (uint32_t r = 0; r < head_rows; ++r) {
-        double sum = 0;
-        for (uint32_t c = 0; c < kv_b.cols; ++c) {
-          sum += bf16_at(kv_b.weights, size_t{first + r} * kv_b.cols + c) * row(cache, t)[c];
-        }
-        expanded[size_t{t} * head_rows + r] = sum;
-      }
+    for (uint32_t r = 0; r < head_rows; ++r) {
+      const std::vector<double> weights = bf16_row(kv_b.weights, first + r, kv_b.cols);
+      for (uint32_t t = 0; t < keys; ++t)
+        expanded[size_t{t} * head_rows + r] = dot(weights, row(cache, t));
     }
     return expanded;
-  }
-
-  static double mxfp4_dot(const std::byte* codes, const std::byte* scales, size_t r,
-                          const double* x, size_t columns) {
-    double sum = 0;
-    for (size_t c = 0; c < columns; ++c) sum += mxfp4_at(codes, scales, r, c, columns) * x[c];
-    return sum;
   }
 };
 
