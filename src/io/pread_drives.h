@@ -1,7 +1,7 @@
 #pragma once
 #include "io/drive_array.h"
+#include "io/input_file.h"
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -22,16 +22,14 @@ struct PreadOptions {
 /// instead, and direct() says so.
 class PreadDrives final : public DriveArray {
  public:
-  /// Opens all files. Throws Error that names the one that cannot be opened; kIo with the remedy
-  /// when the process may not open so many.
-  PreadDrives(std::vector<std::string> paths, PreadOptions options);
-  /// Waits for reads under way.
+  /// Opens all files, with one descriptor each. Throws Error that names the one that cannot be
+  /// opened; kIo with the remedy when the process may not open so many.
+  PreadDrives(const std::vector<std::string>& paths, PreadOptions options);
+  /// Waits for reads under way; those that have not begun are dropped.
   ~PreadDrives() override;
 
   [[nodiscard]] size_t drive_count() const override { return files_.size(); }
-  [[nodiscard]] const std::string& path(DriveId drive) const override {
-    return paths_[drive.value];
-  }
+  [[nodiscard]] const std::string& path(DriveId drive) const override;
   [[nodiscard]] bool direct(DriveId drive) const override;
   void submit(std::span<const Read> reads) override;
   size_t wait(std::span<Completion> out, Nanos timeout) override;
@@ -39,20 +37,10 @@ class PreadDrives final : public DriveArray {
   [[nodiscard]] Nanos now() const override;
 
  private:
-  struct File {
-    int buffered = -1;
-    int direct = -1;  // -1 where direct reads were refused at once or not asked for.
-    uint64_t bytes = 0;
-    std::atomic<bool> use_direct{false};  // Turns false when a direct read is refused.
-  };
-
-  void open(const std::string& path, bool direct);
   void work();
   [[nodiscard]] Completion perform(const Read& read);
-  void close_all();
 
-  const std::vector<std::string> paths_;
-  std::deque<File> files_;  // Its elements do not move.
+  std::deque<InputFile> files_;  // Its elements do not move.
 
   std::mutex mutex_;  // Guards everything below.
   std::condition_variable has_work_, has_done_;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -116,7 +118,7 @@ TEST_P(PreadDrivesTest, ManyAtOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, PreadDrivesTest, testing::Bool(),
-                         [](const auto& parameter) { return parameter.param ? "direct" : "buffered"; });
+                         [](const auto& test) { return test.param ? "direct" : "buffered"; });
 
 TEST(PreadDrives, SaysWhetherReadsAreDirect) {
   const std::string path = write_file("direct", 4096, 3);
@@ -136,6 +138,57 @@ TEST(PreadDrives, MissingFileIsNamed) {
     EXPECT_EQ(error.code(), ErrorCode::kNotFound);
     EXPECT_NE(std::string_view(error.what()).find("/nonexistent/shard"), std::string_view::npos);
   }
+}
+
+TEST(PreadDrives, ReleasedShardCountFitsTheSmallestUsualLimit) {
+  constexpr size_t kShards = 96;
+  constexpr rlim_t kDescriptors = 256;
+  const std::string path = write_file("shard", kBlockBytes, 5);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = kDescriptors, .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  const Buffer buffer = allocate(kBlockBytes);
+  {
+    PreadDrives drives(std::vector<std::string>(kShards, path), {.threads = 1});
+    EXPECT_EQ(
+        read_one(drives, {kShards - 1}, 0, std::span(buffer.get(), size_t{kBlockBytes})).status,
+        ReadStatus::kOk);
+  }
+  try {
+    PreadDrives drives(std::vector<std::string>(kDescriptors, path), {.threads = 1});
+    ADD_FAILURE() << "more files than descriptors";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kIo);
+    EXPECT_NE(std::string_view(error.what()).find("ulimit -n"), std::string_view::npos);
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST(PreadDrives, FileSystemThatRefusesToReadDirectly) {
+  const std::string path = write_file("refuses", 3 * kBlockBytes, 6);
+  PreadDrives drives({path}, {.threads = 1});
+  if (!drives.direct({0})) GTEST_SKIP() << "no direct reads in the build folder";
+  // A direct read into memory off its alignment is refused like one on such a file system. submit()
+  // checks the alignment, so the memory is cut by as much as no file system accepts.
+  InputFile file(path, InputFile::Access::kDirect);
+  const Buffer buffer = allocate(2 * kBlockBytes);
+  const std::span<std::byte> odd(buffer.get() + 1, kBlockBytes);
+  ASSERT_EQ(file.read_some(0, odd), -EINVAL);
+  file.stop_direct();
+  EXPECT_FALSE(file.direct());
+  EXPECT_EQ(file.read_some(0, odd), static_cast<int64_t>(kBlockBytes));
+  EXPECT_EQ(std::memcmp(odd.data(), contents(path).data(), odd.size()), 0);
+}
+
+TEST(PreadDrives, DropsWhatHasNotBegun) {
+  const std::string path = write_file("drop", 64 * kBlockBytes, 7);
+  const Buffer buffer = allocate(64 * kBlockBytes);
+  std::vector<Read> reads;
+  for (uint64_t i = 0; i < 64; ++i)
+    reads.push_back({{i}, {0}, i * kBlockBytes, {buffer.get() + i * kBlockBytes, kBlockBytes}});
+  PreadDrives drives({path}, {.threads = 1});
+  drives.submit(reads);  // The destructor must not hang on them, nor write after it.
 }
 
 TEST(PreadDrives, WakeEndsAWait) {

@@ -61,6 +61,7 @@ struct WeightStreamer::Impl {
   void promise(uint32_t ticket, uint32_t index);
   void give_back(uint32_t index);
   void take_back_for(uint32_t ticket);
+  void withdraw(uint32_t index);
   void start_waiting();
   [[nodiscard]] uint64_t waiting_total() const { return waiting[0].size() + waiting[1].size(); }
 
@@ -216,22 +217,32 @@ void WeightStreamer::Impl::take_back_for(uint32_t ticket) {
     const auto entry = std::ranges::find(queue, ticket, &Waiting::ticket);
     if (entry == queue.end()) continue;
     const SegmentId wanted = entry->segment;
-    const std::optional<uint32_t> index = table.find_promised(segments[wanted.value].kind);
-    if (!index) continue;
-    queue.erase(entry);
-    Slot& slot = table.slot(*index);
-    std::deque<Waiting>& again = waiting[static_cast<size_t>(slot.kind)];
-    for (uint32_t other = 0; other < tickets.size(); ++other) {
-      const size_t count = std::erase_if(
-          tickets[other].arrivals, [&](const Arrival& arrival) { return arrival.slot == *index; });
-      again.insert(again.end(), count, {other, slot.segment});
+    // It can be there already, for others, while it stood in line behind an absent one.
+    if (table.find(wanted) == SlotTable::kNone) {
+      const std::optional<uint32_t> index = table.find_promised(segments[wanted.value].kind);
+      if (!index) continue;
+      queue.erase(entry);
+      withdraw(*index);
+    } else {
+      queue.erase(entry);
     }
-    slot.promised = 0;
-    table.settle(*index);
     SLUICE_CHECK(want(ticket, wanted));
     return;
   }
-  SLUICE_CHECK(!"bytes that were taken and not given back hold every slot");
+  check_failed("bytes that were taken and not given back hold every slot", __FILE__, __LINE__);
+}
+
+// Takes a segment out of all batches that have not handed it out.
+void WeightStreamer::Impl::withdraw(uint32_t index) {
+  Slot& slot = table.slot(index);
+  std::deque<Waiting>& again = waiting[static_cast<size_t>(slot.kind)];
+  for (uint32_t ticket = 0; ticket < tickets.size(); ++ticket) {
+    const size_t count = std::erase_if(
+        tickets[ticket].arrivals, [&](const Arrival& arrival) { return arrival.slot == index; });
+    again.insert(again.end(), count, {ticket, slot.segment});
+  }
+  slot.promised = 0;
+  table.settle(index);
 }
 
 void WeightStreamer::Impl::start_waiting() {
@@ -300,6 +311,7 @@ void WeightStreamer::Impl::arrived(uint32_t index) {
       bytes;
   for (const uint32_t ticket : slot.waiters) promise(ticket, index);
   slot.waiters.clear();
+  progress.notify_all();  // Also when nobody waits: it may have been the last read under way.
 }
 
 void WeightStreamer::Impl::lose(uint32_t index, const Piece& piece, const io::Completion& failure) {

@@ -437,13 +437,13 @@ class RandomHistory {
       } else if (what == 2 && !batches_.empty() && pick(3) == 0) {
         batches_.erase(batches_.begin() + static_cast<ptrdiff_t>(pick(batches_.size())));
       } else if (what == 3 && !held_.empty()) {
-        held_.erase(held_.begin() + static_cast<ptrdiff_t>(pick(held_.size())));
+        release(pick(held_.size()));
       } else if (!batches_.empty()) {
         take(pick(batches_.size()));
       }
     }
     while (!batches_.empty()) take(0);
-    held_.clear();
+    while (!held_.empty()) release(0);
     // The slots still work, and their end finds none in use.
     world_->drives->set_fault({});
     for (uint32_t i = 0; i < kSegments; ++i) ASSERT_EQ(world_->run({{i}}).size(), 1u);
@@ -478,17 +478,20 @@ class RandomHistory {
       ASSERT_GT(open.wanted[arrived->id.value]--, 0);
       ASSERT_TRUE(holds(world_->model.segments[arrived->id.value], arrived->bytes.get()));
       held_.push_back(std::move(*arrived));
-      while (held_.size() > held_max_) held_.erase(held_.begin());
-      // What is still held must not change under our eyes.
-      for (const ArrivedSegment& segment : held_) {
-        ASSERT_TRUE(holds(world_->model.segments[segment.id.value], segment.bytes.get()));
-      }
+      while (held_.size() > held_max_) release(0);
     } catch (const Error& error) {
       const std::string what = error.what();
       const size_t at = what.find("segment ");
       ASSERT_NE(at, std::string::npos) << what;
       ++lost_[static_cast<uint32_t>(std::stoul(what.substr(at + 8)))];
     }
+  }
+
+  // What is held must not have changed in the meantime.
+  void release(uint64_t which) {
+    const ArrivedSegment& segment = held_[which];
+    EXPECT_TRUE(holds(world_->model.segments[segment.id.value], segment.bytes.get()));
+    held_.erase(held_.begin() + static_cast<ptrdiff_t>(which));
   }
 
   std::mt19937_64 random_;

@@ -1,0 +1,48 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace sluice::io {
+
+/// A file open for reading, through one descriptor. Any threads may read it at once.
+class InputFile {
+ public:
+  /// How its bytes come: through the page cache, or around it where the file system allows that.
+  enum class Access : uint8_t { kCached, kDirect };
+
+  /// Throws Error that names the path: kNotFound, or kIo with the remedy when too many files are
+  /// open.
+  explicit InputFile(const std::string& path, Access access = Access::kCached);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// Its size when it was opened.
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  /// True while reads go around the page cache; offset, size and memory of each are then multiples
+  /// of a block.
+  [[nodiscard]] bool direct() const { return direct_; }
+
+  /// Fills `into` from byte `offset`. Throws Error(kIo) when the file cannot be read or ends
+  /// before. For cached access only.
+  void read(uint64_t offset, std::span<std::byte> into) const;
+
+  /// One system call: the bytes that it read, 0 at the end of the file, or minus errno. At most a
+  /// gibibyte, and often less than asked for.
+  [[nodiscard]] int64_t read_some(uint64_t offset, std::span<std::byte> into) const;
+  /// All later reads go through the page cache; for a file system that allows opening but not
+  /// reading.
+  void stop_direct();
+
+ private:
+  const std::string path_;
+  int descriptor_ = -1;
+  uint64_t bytes_ = 0;
+  std::atomic<bool> direct_{false};
+};
+
+}  // namespace sluice::io
