@@ -1,16 +1,12 @@
 #include "format/checkpoint.h"
 
-#include "base/check.h"
 #include "base/error.h"
 #include "format/weight_index.h"
+#include "io/input_file.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <functional>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <unordered_map>
 
 namespace sluice::format {
@@ -22,67 +18,25 @@ constexpr uint64_t kConfigBytesMax = 16u << 20;
 constexpr uint64_t kIndexBytesMax = 1u << 30;
 constexpr const char* kIndexName = "model.safetensors.index.json";
 
-/// A file open for reading; closes itself. Every failure names the path.
-class InputFile {
- public:
-  explicit InputFile(const fs::path& path)
-      : path_(path.string()), file_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
-    struct stat status{};
-    if (file_ < 0 || ::fstat(file_, &status) != 0) {
-      const int error = errno;
-      if (file_ >= 0) ::close(file_);
-      throw Error(error == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo,
-                  "{}: cannot be opened: {}", path_, std::strerror(error));
-    }
-    bytes_ = static_cast<uint64_t>(status.st_size);
-  }
-  ~InputFile() { ::close(file_); }
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
-
-  [[nodiscard]] uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
-  void read(uint64_t offset, std::span<std::byte> into) const {
-    for (size_t done = 0; done < into.size();) {
-      // One call moves at most 2 GiB on Linux.
-      const size_t count = std::min<size_t>(into.size() - done, size_t{1} << 30);
-      const ssize_t n =
-          ::pread(file_, into.data() + done, count, static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        throw Error(ErrorCode::kIo, "{}: cannot be read at byte {}: {}", path_, offset + done,
-                    n < 0 ? std::strerror(errno) : "the file has become shorter");
-      }
-      done += static_cast<size_t>(n);
-    }
-  }
-
-  [[nodiscard]] std::string read_text(uint64_t offset, uint64_t count) const {
-    std::string text(count, '\0');
-    read(offset, std::as_writable_bytes(std::span(text)));
-    return text;
-  }
-
- private:
-  std::string path_;
-  int file_;
-  uint64_t bytes_ = 0;
-};
+std::string read_text(const io::InputFile& file, uint64_t offset, uint64_t count) {
+  std::string text(count, '\0');
+  file.read(offset, std::as_writable_bytes(std::span(text)));
+  return text;
+}
 
 std::string read_whole(const fs::path& path, uint64_t bytes_max) {
-  const InputFile file(path);
+  const io::InputFile file(path.string());
   if (file.bytes() > bytes_max) {
     throw Error(ErrorCode::kCorrupt, "{}: has {} bytes; more than {} are refused", file.path(),
                 file.bytes(), bytes_max);
   }
-  return file.read_text(0, file.bytes());
+  return read_text(file, 0, file.bytes());
 }
 
 uint64_t hash_name(std::string_view name) { return std::hash<std::string_view>()(name); }
 
-/// What the index says of one tensor, by the hash of its name: half a million names would take 40
-/// MB.
+/// What the index says of one tensor, by the hash of its name: the names alone of the released
+/// index take 40 MB.
 struct IndexEntry {
   uint64_t hash = 0;
   uint32_t file = 0;
@@ -131,12 +85,26 @@ Index read_index(const fs::path& path) {
   return index;
 }
 
+/// Reads the header of a shard; returns the byte at which its data begin.
+uint64_t visit_header(const io::InputFile& file,
+                      const std::function<void(const HeaderTensor&)>& visit) {
+  std::array<std::byte, 8> prefix{};
+  if (file.bytes() >= prefix.size()) file.read(0, prefix);
+  const uint64_t length = header_length(prefix, file.bytes(), file.path());
+  parse_header(read_text(file, prefix.size(), length), file.bytes(), file.path(), visit);
+  return prefix.size() + length;
+}
+
 std::vector<std::string> shards_without_index(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     // A leading dot marks what a Mac leaves beside a copied file.
     if (name.front() != '.' && name.ends_with(".safetensors")) names.push_back(name);
+  }
+  if (error) {
+    throw Error(ErrorCode::kIo, "{}: cannot be listed: {}", folder.string(), error.message());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -159,13 +127,14 @@ struct Checkpoint::Impl {
 
   void open(const fs::path& path) {
     folder = path;
-    if (!fs::is_directory(folder)) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error)) {
       throw Error(ErrorCode::kNotFound,
                   "{}: is not a folder; MODEL is the folder that holds config.json", path.string());
     }
     config = read_whole(folder / "config.json", kConfigBytesMax);
     const fs::path index_path = folder / kIndexName;
-    if (fs::exists(index_path)) {
+    if (fs::exists(index_path, error)) {
       const Index index = read_index(index_path);
       require_shards(index.shards, index_path);
       tensors.reserve(index.entries.size());
@@ -185,7 +154,8 @@ struct Checkpoint::Impl {
     std::string missing;
     size_t count = 0;
     for (const std::string& shard : shards) {
-      if (fs::exists(folder / shard)) continue;
+      std::error_code error;
+      if (fs::exists(folder / shard, error)) continue;
       if (++count <= 5) missing += (missing.empty() ? "" : ", ") + shard;
     }
     if (count > 5) missing += fmt::format(" and {} more", count - 5);
@@ -197,14 +167,14 @@ struct Checkpoint::Impl {
   }
 
   void read_headers(const std::vector<std::string>& shards, const std::vector<IndexEntry>* index) {
-    SLUICE_CHECK(shards.size() <= UINT16_MAX);
+    if (shards.size() > UINT16_MAX) {
+      throw Error(ErrorCode::kUnsupported, "{}: has {} shards; at most {} are supported",
+                  folder.string(), shards.size(), UINT16_MAX);
+    }
     for (uint32_t f = 0; f < shards.size(); ++f) {
-      const InputFile file(folder / shards[f]);
-      std::array<std::byte, 8> prefix{};
-      if (file.bytes() >= prefix.size()) file.read(0, prefix);
-      const uint64_t length = header_length(prefix, file.bytes(), file.path());
-      const std::string header = file.read_text(8, length);
-      parse_header(header, file.bytes(), file.path(), [&](const HeaderTensor& tensor) {
+      const io::InputFile file((folder / shards[f]).string());
+      files.push_back({folder / shards[f], file.bytes()});
+      const uint64_t data_begin = visit_header(file, [&](const HeaderTensor& tensor) {
         const uint64_t hash = hash_name(tensor.name);
         if (index != nullptr) check_in_index(*index, hash, f, tensor.name, file.path());
         tensors.push_back({hash,
@@ -215,18 +185,24 @@ struct Checkpoint::Impl {
                             .offset = tensor.offset,
                             .bytes = tensor.bytes}});
       });
-      tensor_bytes += file.bytes() - 8 - length;
-      files.push_back({folder / shards[f], file.bytes()});
+      tensor_bytes += file.bytes() - data_begin;
     }
     std::sort(tensors.begin(), tensors.end());
     const auto twice =
         std::adjacent_find(tensors.begin(), tensors.end(),
                            [](const Entry& a, const Entry& b) { return a.hash == b.hash; });
-    if (twice != tensors.end()) {
-      throw Error(ErrorCode::kCorrupt, "{}: a tensor of this file also stands in {}",
-                  files[twice->info.file.value].path.string(),
-                  files[(twice + 1)->info.file.value].path.string());
-    }
+    if (twice != tensors.end()) report_twice(twice[0], twice[1]);
+  }
+
+  // Names are not kept, so the header is read once more.
+  void report_twice(const Entry& one, const Entry& other) const {
+    const io::InputFile file(files[one.info.file.value].path.string());
+    visit_header(file, [&](const HeaderTensor& tensor) {
+      if (hash_name(tensor.name) == one.hash) {
+        throw Error(ErrorCode::kCorrupt, "{}: tensor {} also stands in {}; remove one of the files",
+                    file.path(), tensor.name, files[other.info.file.value].path.string());
+      }
+    });
   }
 
   static void check_in_index(const std::vector<IndexEntry>& index, uint64_t hash, uint32_t file,
@@ -305,8 +281,11 @@ const TensorInfo& Checkpoint::require(std::string_view name, DType dtype,
 }
 
 std::vector<float> Checkpoint::read_floats(const TensorInfo& tensor) const {
-  SLUICE_CHECK(tensor.dtype != DType::kU8);
-  const InputFile file(impl_->files[tensor.file.value].path);
+  if (tensor.dtype == DType::kU8) {
+    throw Error(ErrorCode::kCorrupt, "{}: the tensor at byte {} is U8, but floats are asked for",
+                impl_->files[tensor.file.value].path.string(), tensor.offset);
+  }
+  const io::InputFile file(impl_->files[tensor.file.value].path.string());
   std::vector<float> values(tensor.bytes / dtype_bytes(tensor.dtype));
   if (tensor.dtype == DType::kF32) {
     file.read(tensor.offset, std::as_writable_bytes(std::span(values)));

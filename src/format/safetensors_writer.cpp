@@ -1,51 +1,11 @@
 #include "format/safetensors_writer.h"
 
 #include "base/check.h"
-#include "base/error.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace sluice::format {
-
-OutputFile::OutputFile(std::filesystem::path path)
-    : path_(std::move(path)),
-      temporary_(path_.string() + ".tmp"),
-      out_(temporary_, std::ios::binary | std::ios::trunc) {
-  if (!out_) fail();
-}
-
-OutputFile::~OutputFile() {
-  if (committed_) return;
-  out_.close();
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
-}
-
-void OutputFile::fail() const {
-  throw Error(ErrorCode::kIo,
-              "{}: cannot be written; does the folder exist, is the disk full or read-only?",
-              path_.string());
-}
-
-void OutputFile::write(std::span<const std::byte> bytes) {
-  out_.write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
-  if (!out_) fail();
-}
-
-void OutputFile::write_at(uint64_t offset, std::string_view text) {
-  out_.seekp(static_cast<std::streamoff>(offset));
-  write(text);
-}
-
-void OutputFile::commit() {
-  SLUICE_CHECK(!committed_);
-  out_.close();
-  std::error_code failure;
-  if (out_) std::filesystem::rename(temporary_, path_, failure);
-  if (!out_ || failure) fail();
-  committed_ = true;
-}
 
 SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
                                      std::vector<WriterTensor> tensors)
@@ -70,6 +30,11 @@ void SafetensorsWriter::write(std::span<const std::byte> data) {
   SLUICE_CHECK(data.size() <= left_);
   left_ -= data.size();
   file_.write(data);
+}
+
+void SafetensorsWriter::skip_rest() {
+  file_.skip(left_);
+  left_ = 0;
 }
 
 void SafetensorsWriter::commit() {

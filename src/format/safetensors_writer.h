@@ -1,36 +1,15 @@
 #pragma once
+#include "format/output_file.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::format {
-
-/// A file that appears whole or not at all: written under a temporary name, renamed by commit(),
-/// removed when it is dropped before. Throws Error(kIo) that names the path.
-class OutputFile {
- public:
-  explicit OutputFile(std::filesystem::path path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  void write(std::span<const std::byte> bytes);
-  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
-  /// Overwrites bytes that were written before.
-  void write_at(uint64_t offset, std::string_view text);
-  void commit();
-
- private:
-  [[noreturn]] void fail() const;
-
-  std::filesystem::path path_, temporary_;
-  std::ofstream out_;
-  bool committed_ = false;
-};
 
 /// One tensor of a file to be written.
 struct WriterTensor {
@@ -46,6 +25,8 @@ class SafetensorsWriter {
  public:
   SafetensorsWriter(const std::filesystem::path& path, std::vector<WriterTensor> tensors);
   void write(std::span<const std::byte> data);
+  /// Leaves the data that have not been written to read as zeros.
+  void skip_rest();
   /// All data must have been written (checked).
   void commit();
 

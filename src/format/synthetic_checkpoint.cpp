@@ -15,7 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kPieceBytes = 1u << 20;
+constexpr size_t kPieceBytes = 1u << 18;  // Stays in a core's cache until it is written.
+constexpr const char* kIndexName = "model.safetensors.index.json";
+constexpr uint64_t kSpareBytes = 64u << 20;      // For headers, and for others who use the disk.
 constexpr const char* kMark = "synthetic.json";  // Stands in folders that may be overwritten.
 
 /// A stream of random words that depends on the seed and the tensor's name alone (SplitMix64 over a
@@ -110,6 +112,42 @@ class Drawer {
   uint64_t drawn_ = 0;
 };
 
+/// Writes shards piece by piece and reports the progress of all.
+class ShardFiller {
+ public:
+  ShardFiller(const SyntheticOptions& options, uint64_t total) : options_(options), total_(total) {}
+
+  void write(const fs::path& path, const std::vector<SyntheticTensor>& tensors) {
+    std::vector<WriterTensor> declared;
+    for (const SyntheticTensor& tensor : tensors) declared.push_back(tensor.tensor);
+    SafetensorsWriter writer(path, std::move(declared));
+    if (options_.headers_only) {
+      writer.skip_rest();
+    } else {
+      for (const SyntheticTensor& tensor : tensors) fill(tensor, writer);
+    }
+    writer.commit();
+  }
+
+ private:
+  void fill(const SyntheticTensor& tensor, SafetensorsWriter& writer) {
+    Drawer drawer(tensor.fill, options_.seed, tensor.tensor.name);
+    for (uint64_t at = 0; at < tensor.tensor.bytes; at += piece_.size()) {
+      const std::span<std::byte> part =
+          std::span(piece_).first(std::min<uint64_t>(piece_.size(), tensor.tensor.bytes - at));
+      drawer.draw(part);
+      writer.write(part);
+      done_ += part.size();
+      if (options_.progress) options_.progress(done_, total_);
+    }
+  }
+
+  const SyntheticOptions& options_;
+  const uint64_t total_;
+  uint64_t done_ = 0;
+  std::vector<std::byte> piece_ = std::vector<std::byte>(kPieceBytes);
+};
+
 Json make_config(const SyntheticShape& s) {
   std::vector<uint32_t> kda;
   for (uint32_t l = 1; l <= s.layers; ++l) {
@@ -181,10 +219,29 @@ void write_text(const fs::path& path, const std::string& text) {
   file.commit();
 }
 
+[[noreturn]] void refuse(const char* field, const char* why) {
+  throw Error(ErrorCode::kInvalidInput, "synthetic shape: {} {}", field, why);
+}
+
+// Many times the release, and as wide as the engine accepts: beyond, bytes could overflow 64 bits.
+void check_widths(const SyntheticShape& s) {
+  constexpr uint64_t kWidthMax = 1u << 20;
+  for (const auto& [field, width] :
+       {std::pair{"hidden", uint64_t{s.hidden}},
+        {"dense_hidden", uint64_t{s.dense_hidden}},
+        {"latent", uint64_t{s.latent}},
+        {"q_lora", uint64_t{s.q_lora}},
+        {"kv_lora", uint64_t{s.kv_lora}},
+        {"mla_heads", uint64_t{s.mla_heads} * (uint64_t{s.nope} + s.rope + s.value)},
+        {"kda_heads", uint64_t{s.kda_heads} * s.kda_dim},
+        {"shared", uint64_t{s.shared} * s.expert_hidden}}) {
+    if (width > kWidthMax) refuse(field, "makes a matrix wider than 1048576");
+  }
+  if (s.vocab > 1u << 24) refuse("vocab", "must be at most 16777216");
+  if (s.conv_width < 2 || s.conv_width > 64) refuse("conv_width", "must be 2 to 64");
+}
+
 void check(const SyntheticShape& s) {
-  const auto refuse = [](const char* field, const char* why) {
-    throw Error(ErrorCode::kInvalidInput, "synthetic shape: {} {}", field, why);
-  };
   for (const auto& [field, value] : {std::pair{"layers", s.layers},
                                      {"hidden", s.hidden},
                                      {"block", s.block},
@@ -204,38 +261,63 @@ void check(const SyntheticShape& s) {
                                      {"latent", s.latent}}) {
     if (value == 0) refuse(field, "must be at least 1");
   }
+  // The largest shape is several times the released one; it bounds what a typing error costs.
+  if (s.layers > 1024) refuse("layers", "must be at most 1024");
+  if (s.experts > 8192) refuse("experts", "must be at most 8192");
+  if (s.vision_blocks > 1024) refuse("vision_blocks", "must be at most 1024");
   if (s.vocab < 512) refuse("vocab", "must be at least 512: 256 bytes and 256 special tokens");
   if (s.expert_hidden % 32 != 0) refuse("expert_hidden", "must be a multiple of 32");
   if (s.latent % 32 != 0) refuse("latent", "must be a multiple of 32");
-  if (s.conv_width < 2) refuse("conv_width", "must be at least 2");
+  check_widths(s);
   if (s.top_k > s.experts) refuse("top_k", "is larger than experts");
   if (s.dense_layers > s.layers) refuse("dense_layers", "is larger than layers");
   for (const uint32_t layer : s.mla_layers) {
     if (layer < 1 || layer > s.layers) refuse("mla_layers", "names a layer outside 1 to layers");
+    if (std::count(s.mla_layers.begin(), s.mla_layers.end(), layer) > 1) {
+      refuse("mla_layers", "names a layer twice");
+    }
+  }
+}
+
+// Removes what an earlier call wrote; whatever else a user keeps there stays.
+void remove_checkpoint(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> files = {folder / "config.json", folder / "generation_config.json",
+                                 folder / kIndexName};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("model-") && name.ends_with(".safetensors")) files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) {
+    if (!error) fs::remove(file, error);
+  }
+  if (error) {
+    throw Error(ErrorCode::kIo, "{}: cannot be replaced: {}", folder.string(), error.message());
   }
 }
 
 void prepare(const fs::path& folder, uint64_t bytes, bool overwrite) {
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure)
-    throw Error(ErrorCode::kIo, "{}: cannot be created: {}", folder.string(), failure.message());
-  if (!fs::is_empty(folder)) {
-    if (!overwrite || !fs::exists(folder / kMark)) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const bool empty = !error && fs::is_empty(folder, error);
+  if (error) {
+    throw Error(ErrorCode::kIo, "{}: cannot be created: {}", folder.string(), error.message());
+  }
+  if (!empty) {
+    if (!overwrite || !fs::exists(folder / kMark, error)) {
       throw Error(
           ErrorCode::kInvalidInput,
           "{}: is not empty; choose another folder, or --force to replace a synthetic checkpoint",
           folder.string());
     }
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      if (entry.is_regular_file()) fs::remove(entry.path());
-    }
+    remove_checkpoint(folder);
   }
-  const uint64_t room = fs::space(folder).available;
-  if (room < bytes + (64u << 20)) {
+  const fs::space_info space = fs::space(folder, error);
+  if (!error && space.available < bytes + kSpareBytes) {
     throw Error(ErrorCode::kIo,
                 "{}: the checkpoint has {:.1f} GB, but the disk has room for {:.1f} GB",
-                folder.string(), static_cast<double>(bytes) / 1e9, static_cast<double>(room) / 1e9);
+                folder.string(), static_cast<double>(bytes) / 1e9,
+                static_cast<double>(space.available) / 1e9);
   }
 }
 
@@ -319,7 +401,8 @@ SyntheticShape SyntheticShape::from_json(std::string_view json, const std::strin
                                                       {"top_k", &s.top_k},
                                                       {"shared", &s.shared},
                                                       {"expert_hidden", &s.expert_hidden},
-                                                      {"latent", &s.latent}};
+                                                      {"latent", &s.latent},
+                                                      {"vision_blocks", &s.vision_blocks}};
   const auto number = [&](const std::string& name, const nlohmann::json& value) {
     if (!value.is_number_unsigned() || value.get<uint64_t>() > 1u << 24) {
       throw Error(ErrorCode::kInvalidInput, "{}: {} is not a number up to 16777216", path, name);
@@ -345,8 +428,8 @@ SyntheticShape SyntheticShape::from_json(std::string_view json, const std::strin
 
 uint64_t synthetic_bytes(const SyntheticShape& shape) {
   uint64_t bytes = 0;
-  for (const auto& shard : synthetic_shards(shape)) {
-    for (const SyntheticTensor& tensor : shard) bytes += tensor.tensor.bytes;
+  for (uint32_t i = 0; i < synthetic_shard_count(shape); ++i) {
+    for (const SyntheticTensor& tensor : synthetic_shard(shape, i)) bytes += tensor.tensor.bytes;
   }
   return bytes;
 }
@@ -355,36 +438,20 @@ void write_synthetic_checkpoint(const fs::path& folder, const SyntheticShape& sh
                                 const SyntheticOptions& options) {
   check(shape);
   const uint64_t total = synthetic_bytes(shape);
-  prepare(folder, total, options.overwrite);
+  prepare(folder, options.headers_only ? 0 : total, options.overwrite);
   write_text(folder / kMark, Json{{"seed", options.seed}}.dump() + "\n");
-  const std::vector<std::vector<SyntheticTensor>> shards = synthetic_shards(shape);
   nlohmann::json weight_map = nlohmann::json::object();  // Quick with half a million entries.
-  std::vector<std::byte> piece(kPieceBytes);
-  uint64_t done = 0;
-  for (size_t i = 0; i < shards.size(); ++i) {
-    const std::string name = fmt::format("model-{:05}-of-{:06}.safetensors", i + 1, shards.size());
-    std::vector<WriterTensor> declared;
-    for (const SyntheticTensor& tensor : shards[i]) {
-      declared.push_back(tensor.tensor);
-      weight_map[tensor.tensor.name] = name;
-    }
-    SafetensorsWriter writer(folder / name, std::move(declared));
-    for (const SyntheticTensor& tensor : shards[i]) {
-      Drawer drawer(tensor.fill, options.seed, tensor.tensor.name);
-      for (uint64_t at = 0; at < tensor.tensor.bytes; at += kPieceBytes) {
-        const std::span<std::byte> part =
-            std::span(piece).first(std::min<uint64_t>(kPieceBytes, tensor.tensor.bytes - at));
-        drawer.draw(part);
-        writer.write(part);
-        done += part.size();
-        if (options.progress) options.progress(done, total);
-      }
-    }
-    writer.commit();
+  ShardFiller filler(options, total);
+  const uint32_t count = synthetic_shard_count(shape);
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::string name = fmt::format("model-{:05}-of-{:06}.safetensors", i + 1, count);
+    const std::vector<SyntheticTensor> tensors = synthetic_shard(shape, i);
+    for (const SyntheticTensor& tensor : tensors) weight_map[tensor.tensor.name] = name;
+    filler.write(folder / name, tensors);
   }
   const nlohmann::json index = {{"metadata", {{"total_size", total}}},
                                 {"weight_map", std::move(weight_map)}};
-  write_text(folder / "model.safetensors.index.json", index.dump(1) + "\n");
+  write_text(folder / kIndexName, index.dump(1) + "\n");
   const Json config = make_config(shape);
   write_text(folder / "generation_config.json",
              Json{{"max_length", 1048576}, {"eos_token_id", config["eos_token_id"]}}.dump() + "\n");

@@ -16,11 +16,14 @@ struct SyntheticShape {
   uint32_t kda_heads = 0, kda_dim = 0, conv_width = 4;
   uint32_t dense_layers = 1, dense_hidden = 0;
   uint32_t experts = 0, top_k = 0, shared = 2, expert_hidden = 0, latent = 0;
+  /// Depth of the vision part, which a text engine skips: 27 blocks of fixed width in the release,
+  /// 0 for two small tensors that stand for it.
+  uint32_t vision_blocks = 0;
 
   /// Every structural part of K3 in some megabytes: two kinds of attention, two adjacent MLA layers
   /// at the end, a dense first layer, three blocks of residuals with a short last one.
   [[nodiscard]] static SyntheticShape tiny();
-  /// The released dimensions.
+  /// The released dimensions; of the vision part only what stands for it.
   [[nodiscard]] static SyntheticShape k3();
   /// Fields by the names above; those that are missing are tiny()'s. Throws Error that names `path`
   /// and the field.
@@ -34,9 +37,11 @@ struct SyntheticShape {
 
 struct SyntheticOptions {
   uint64_t seed = 1;
-  bool overwrite = false;  ///< Replace a checkpoint that stands in the folder.
+  bool overwrite = false;  ///< Replace a synthetic checkpoint that stands in the folder.
   /// Bytes written and bytes in all; may be empty.
   std::function<void(uint64_t done, uint64_t total)> progress{};
+  bool headers_only =
+      false;  ///< Leave all weights zero, in holes: for tests of opening and listing.
 };
 
 /// Writes a checkpoint in the released layout, one layer a shard, with random weights whose

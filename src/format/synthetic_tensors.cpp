@@ -18,6 +18,13 @@ constexpr float kResidual = 0.7f, kQuery = 1.3f, kOut = 0.7f, kUp = 1.5f, kDown 
 constexpr float kExpertGate = 1.2f, kExpertUp = 2.0f, kLatentUp = 0.5f, kHead = 3.0f;
 constexpr float kCodeDeviation = 2.93f;  // Root mean square of a random E2M1 code.
 
+// The base-2 logarithm of x > 0 as the nearest integer, the same on every platform.
+int nearest_exponent(float x) {
+  int exponent = 0;
+  const float mantissa = std::frexp(x, &exponent);  // In [0.5, 1).
+  return mantissa * mantissa < 0.5f ? exponent - 1 : exponent;
+}
+
 /// Collects the tensors of one shard.
 class Shard {
  public:
@@ -38,7 +45,7 @@ class Shard {
     const float deviation = gain / std::sqrt(static_cast<float>(in)) / kCodeDeviation;
     add(name + ".weight_packed", DType::kU8, {out, in / 2}, {Kind::kCodes});
     add(name + ".weight_scale", DType::kU8, {out, in / 32},
-        {Kind::kScales, 127 + std::round(std::log2(deviation)), 0});
+        {Kind::kScales, static_cast<float>(127 + nearest_exponent(deviation))});
   }
 
   std::vector<SyntheticTensor> take() {
@@ -108,6 +115,33 @@ void add_experts(const SyntheticShape& s, const std::string& p, Shard& shard) {
   }
 }
 
+// The vision part has its real names, so that what skips them is exercised.
+constexpr uint64_t kVisionWidth = 1024, kVisionHeads = 1536, kVisionHidden = 4096;
+
+void add_projector(const SyntheticShape& s, Shard& shard) {
+  shard.norm("mm_projector.post_norm", s.hidden);
+  if (s.vision_blocks == 0) return;
+  shard.linear("mm_projector.proj.0", kVisionHidden, kVisionHidden);
+  shard.linear("mm_projector.proj.2", s.hidden, kVisionHidden);
+}
+
+void add_vision_tower(const SyntheticShape& s, Shard& shard) {
+  const std::string root = "vision_tower.";
+  shard.norm(root + "encoder.final_layernorm", s.vision_blocks == 0 ? 32 : kVisionWidth);
+  if (s.vision_blocks == 0) return;
+  shard.bf16(root + "patch_embed.proj.weight", {kVisionWidth, 3, 14, 14}, 0, 0.04f);
+  shard.bf16(root + "patch_embed.pos_emb.weight", {64, 64, kVisionWidth}, 0, 1);
+  for (uint32_t b = 0; b < s.vision_blocks; ++b) {
+    const std::string p = fmt::format("{}encoder.blocks.{}.", root, b);
+    shard.norm(p + "norm0", kVisionWidth);
+    shard.norm(p + "norm1", kVisionWidth);
+    shard.linear(p + "wqkv", 3 * kVisionHeads, kVisionWidth);
+    shard.linear(p + "wo", kVisionWidth, kVisionHeads);
+    shard.linear(p + "mlp.fc0", kVisionHidden, kVisionWidth);
+    shard.linear(p + "mlp.fc1", kVisionWidth, kVisionHidden);
+  }
+}
+
 std::vector<SyntheticTensor> layer_shard(const SyntheticShape& s, uint32_t l) {
   Shard shard;
   const std::string p = fmt::format("language_model.model.layers.{}.", l);
@@ -134,23 +168,23 @@ std::vector<SyntheticTensor> layer_shard(const SyntheticShape& s, uint32_t l) {
 
 }  // namespace
 
-std::vector<std::vector<SyntheticTensor>> synthetic_shards(const SyntheticShape& s) {
-  std::vector<std::vector<SyntheticTensor>> shards;
-  for (uint32_t l = 0; l < s.layers; ++l) shards.push_back(layer_shard(s, l));
-  Shard globals;
-  globals.bf16("language_model.model.embed_tokens.weight", {s.vocab, s.hidden}, 0, 1);
-  globals.norm("language_model.model.norm", s.hidden);
-  globals.norm("language_model.model.output_attn_res_norm", s.hidden);
-  globals.linear("language_model.model.output_attn_res_proj", 1, s.hidden, kResidual);
-  globals.linear("language_model.lm_head", s.vocab, s.hidden, kHead);
-  shards.push_back(globals.take());
-  // A little of the vision part under its real names: a text engine has to skip it.
-  Shard projector, tower;
-  projector.norm("mm_projector.post_norm", s.hidden);
-  tower.norm("vision_tower.encoder.final_layernorm", 32);
-  shards.push_back(projector.take());
-  shards.push_back(tower.take());
-  return shards;
+uint32_t synthetic_shard_count(const SyntheticShape& s) { return s.layers + 3; }
+
+std::vector<SyntheticTensor> synthetic_shard(const SyntheticShape& s, uint32_t index) {
+  if (index < s.layers) return layer_shard(s, index);
+  Shard shard;
+  if (index == s.layers) {
+    shard.bf16("language_model.model.embed_tokens.weight", {s.vocab, s.hidden}, 0, 1);
+    shard.norm("language_model.model.norm", s.hidden);
+    shard.norm("language_model.model.output_attn_res_norm", s.hidden);
+    shard.linear("language_model.model.output_attn_res_proj", 1, s.hidden, kResidual);
+    shard.linear("language_model.lm_head", s.vocab, s.hidden, kHead);
+  } else if (index == s.layers + 1) {
+    add_projector(s, shard);
+  } else {
+    add_vision_tower(s, shard);
+  }
+  return shard.take();
 }
 
 }  // namespace sluice::format

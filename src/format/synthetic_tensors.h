@@ -27,9 +27,12 @@ struct SyntheticTensor {
   Fill fill;
 };
 
-/// The tensors of each shard, in the order in which the released files hold them: wide dtypes
-/// first, then by name.
-[[nodiscard]] std::vector<std::vector<SyntheticTensor>> synthetic_shards(
-    const SyntheticShape& shape);
+/// One shard a layer, one with what belongs to no layer, two with the vision part.
+[[nodiscard]] uint32_t synthetic_shard_count(const SyntheticShape& shape);
+
+/// The tensors of a shard, in the order in which the released files hold them: wide dtypes first,
+/// then by name.
+[[nodiscard]] std::vector<SyntheticTensor> synthetic_shard(const SyntheticShape& shape,
+                                                           uint32_t shard);
 
 }  // namespace sluice::format

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sluice::format {
+
+/// A file that appears whole or not at all: written under a temporary name, brought to the disk and
+/// renamed by commit(), removed when it is dropped before. Throws Error(kIo) that names the path
+/// and the reason.
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  /// Passes over bytes that then read as zeros and need no room where the file system knows holes.
+  void skip(uint64_t bytes);
+  /// Overwrites bytes that were written before.
+  void write_at(uint64_t offset, std::string_view text);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(int error) const;
+  void flush();
+  void write_through(uint64_t offset, std::span<const std::byte> bytes) const;
+
+  const std::filesystem::path path_, temporary_;
+  int descriptor_ = -1;
+  uint64_t flushed_ = 0;           // Bytes of the file in front of the buffer.
+  std::vector<std::byte> buffer_;  // What write() has collected.
+  bool committed_ = false;
+};
+
+}  // namespace sluice::format
