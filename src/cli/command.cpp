@@ -1,0 +1,39 @@
+#include "cli/command.h"
+
+#include "base/check.h"
+
+namespace sluice::cli {
+
+CommandList make_commands() {
+  CommandList commands;
+  commands.push_back(make_run_command());
+  commands.push_back(make_chat_command());
+  commands.push_back(make_inspect_command());
+  commands.push_back(make_synth_command());
+  commands.push_back(make_completion_command());
+  commands.push_back(make_help_command());
+  return commands;
+}
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidInput:
+      return kExitInvalidInput;
+    case ErrorCode::kNotFound:
+      return kExitNotFound;
+    case ErrorCode::kCorrupt:
+      return kExitCorrupt;
+    case ErrorCode::kIo:
+      return kExitIo;
+    case ErrorCode::kOutOfMemory:
+      return kExitOutOfMemory;
+    case ErrorCode::kUnsupported:
+      return kExitUnsupported;
+    case ErrorCode::kCancelled:
+      return kExitCancelled;
+  }
+  SLUICE_CHECK(false);
+  return kExitInternal;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,76 @@
+#include "cli/conversation.h"
+
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace sluice::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Empty when the field is missing; nothing is thrown when it is no string, for the caller has
+/// checked.
+std::string text_of(const Json& message, const char* field) {
+  const auto found = message.find(field);
+  return found != message.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool is_message(const Json& message) {
+  if (!message.is_object()) return false;
+  const std::string role = text_of(message, "role");
+  const auto content = message.find("content");
+  return (role == "system" || role == "user" || role == "assistant") && content != message.end() &&
+         content->is_string();
+}
+
+}  // namespace
+
+std::string save_conversation(const std::filesystem::path& path,
+                              const std::vector<ChatMessage>& messages) {
+  Json list = Json::array();
+  for (const ChatMessage& message : messages) {
+    Json entry = {{"role", message.role}, {"content", message.content}};
+    if (!message.reasoning.empty()) entry["reasoning_content"] = message.reasoning;
+    list.push_back(std::move(entry));
+  }
+  std::filesystem::path temporary = path;
+  temporary += ".part";
+  std::ofstream file(temporary, std::ios::binary);
+  // Texts come from tokens, so they may hold bytes that are no UTF-8; JSON cannot.
+  file << Json{{"messages", std::move(list)}}.dump(2, ' ', false, Json::error_handler_t::replace)
+       << '\n';
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(temporary, path, error);
+  if (!file || error) return fmt::format("cannot write {}", path.string());
+  return {};
+}
+
+std::string load_conversation(const std::filesystem::path& path,
+                              std::vector<ChatMessage>& messages) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return fmt::format("cannot open {}", path.string());
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const Json parsed = Json::parse(text, nullptr, false);
+  if (!parsed.is_object() || !parsed.contains("messages") || !parsed["messages"].is_array()) {
+    return fmt::format("{} is not a saved conversation", path.string());
+  }
+  std::vector<ChatMessage> loaded;
+  for (const Json& message : parsed["messages"]) {
+    if (!is_message(message)) {
+      return fmt::format("{}: message {} has no role of system, user or assistant, or no text",
+                         path.string(), loaded.size());
+    }
+    loaded.push_back({text_of(message, "role"), text_of(message, "content"),
+                      text_of(message, "reasoning_content")});
+  }
+  messages = std::move(loaded);
+  return {};
+}
+
+}  // namespace sluice::cli

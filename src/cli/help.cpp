@@ -1,0 +1,217 @@
+#include "cli/help.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sluice::cli {
+namespace {
+
+constexpr size_t kWidth = 100;     // Columns of help texts.
+constexpr size_t kNameWidth = 28;  // Columns of names in help texts.
+
+constexpr std::array<std::pair<int, std::string_view>, 9> kExitCodes = {{
+    {kExitOk, "success"},
+    {kExitInternal, "an unexpected failure: please report it"},
+    {kExitInvalidInput, "an option, prompt or argument that cannot be right"},
+    {kExitNotFound, "a file, folder or tensor does not exist"},
+    {kExitCorrupt, "a file is damaged or contradicts another"},
+    {kExitIo, "the system could not read or write"},
+    {kExitOutOfMemory, "it does not fit the memory budget"},
+    {kExitUnsupported, "a valid file or option that this build does not implement"},
+    {kExitCancelled, "stopped by Ctrl-C, after printing what there was"},
+}};
+
+/// `text` cut into lines of at most kWidth columns, all but the first indented.
+std::string wrap(std::string_view text, size_t indent) {
+  std::string out;
+  size_t column = indent;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (column + end > kWidth && column > indent) {
+      out += '\n' + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += text.substr(0, end);
+    column += end;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string entry(std::string_view name, std::string_view text) {
+  const size_t used = name.size() + 2;
+  const std::string gap = used + 1 > kNameWidth ? "\n" + std::string(kNameWidth, ' ')
+                                                : std::string(kNameWidth - used, ' ');
+  return fmt::format("  {}{}{}\n", name, gap, wrap(text, kNameWidth));
+}
+
+std::string option_name(const Option& option) {
+  if (option.positional) return option.text.name;
+  return "--" + option.text.name + (option.is_flag() ? "" : " " + option.text.value);
+}
+
+std::string option_help(const Option& option) {
+  std::string text = option.text.help;
+  if (!option.choices.empty()) {
+    text += fmt::format("; one of {}", fmt::join(option.choices, ", "));
+  }
+  if (!option.fallback.empty()) text += fmt::format(" (default: {})", option.fallback);
+  return text;
+}
+
+std::string usage(const Command& command, const OptionList& options) {
+  std::string out = "sluice " + command.name();
+  for (const Option& option : options.all()) {
+    if (!option.positional) continue;
+    out += fmt::format(fmt::runtime(option.required ? " {}" : " [{}]"), option.text.name);
+  }
+  return out + " [options]";
+}
+
+OptionList options_of(Command& command) {
+  OptionList options;
+  command.declare(options);
+  return options;
+}
+
+/// The headings in the order of their first option.
+std::vector<std::string> groups_of(const OptionList& options) {
+  std::vector<std::string> groups;
+  for (const Option& option : options.all()) {
+    if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
+  }
+  return groups;
+}
+
+/// A cell of a Markdown table.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|' || c == '<') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string completion_of(const Option& option) {
+  if (!option.choices.empty()) {
+    return fmt::format(R"(COMPREPLY=($(compgen -W "{}" -- "$word")))",
+                       fmt::join(option.choices, " "));
+  }
+  switch (option.completion) {
+    case Completion::kFile:
+      return R"(COMPREPLY=($(compgen -f -- "$word")))";
+    case Completion::kFolder:
+      return R"(COMPREPLY=($(compgen -d -- "$word")))";
+    case Completion::kNothing:
+      break;
+  }
+  return "COMPREPLY=()";
+}
+
+/// The branch of the completion script for one command.
+std::string bash_branch(const Command& command, const OptionList& options) {
+  std::string values, names = "--help", arguments = "COMPREPLY=()";
+  for (const Option& option : options.all()) {
+    if (option.positional) {
+      arguments = completion_of(option);
+      continue;
+    }
+    names += " --" + option.text.name;
+    if (option.is_flag()) continue;
+    values += fmt::format("        --{}) {}; return ;;\n", option.text.name, completion_of(option));
+  }
+  std::string out = fmt::format("    {})\n", command.name());
+  if (!values.empty()) out += "      case \"$before\" in\n" + values + "      esac\n";
+  out += fmt::format(
+      "      if [[ \"$word\" == -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))\n"
+      "      else {}\n      fi ;;\n",
+      names, arguments);
+  return out;
+}
+
+}  // namespace
+
+std::string overview(const CommandList& commands) {
+  std::string out =
+      "Sluice runs Kimi K3 from a released checkpoint, within a memory budget.\n\n"
+      "Usage: sluice COMMAND [options]\n\nCommands:\n";
+  for (const auto& command : commands) out += entry(command->name(), command->summary());
+  out += "\n" + entry("--help", "this text; after a command, its options");
+  out += entry("--version", "the version");
+  out += "\nExit codes:\n";
+  for (const auto& [code, meaning] : kExitCodes) out += entry(std::to_string(code), meaning);
+  return out;
+}
+
+std::string command_help(const Command& command, const OptionList& options) {
+  std::string out =
+      fmt::format("Usage: {}\n\n{}\n", usage(command, options), wrap(command.summary(), 0));
+  if (!command.details().empty()) out += "\n" + wrap(command.details(), 0) + "\n";
+  for (const std::string& group : groups_of(options)) {
+    out += "\n" + group + ":\n";
+    for (const Option& option : options.all()) {
+      if (option.group == group) out += entry(option_name(option), option_help(option));
+    }
+  }
+  return out;
+}
+
+std::string manual_page(const CommandList& commands) {
+  std::string out =
+      "# Command line\n\nThis page is what `sluice help --markdown` prints; a test compares "
+      "them.\n\n"
+      "| command | does |\n|---|---|\n";
+  for (const auto& command : commands) {
+    out +=
+        fmt::format("| [`{0}`](#sluice-{0}) | {1} |\n", command->name(), cell(command->summary()));
+  }
+  for (const auto& command : commands) {
+    const OptionList options = options_of(*command);
+    out += fmt::format("\n## sluice {}\n\n    {}\n\n{}.\n", command->name(),
+                       usage(*command, options), command->summary());
+    if (!command->details().empty()) out += "\n" + command->details() + "\n";
+    for (const std::string& group : groups_of(options)) {
+      out += fmt::format("\n| {} | |\n|---|---|\n", group);
+      for (const Option& option : options.all()) {
+        if (option.group != group) continue;
+        out += fmt::format("| `{}` | {} |\n", option_name(option), cell(option_help(option)));
+      }
+    }
+  }
+  out += "\n## Exit codes\n\n| code | meaning |\n|---|---|\n";
+  for (const auto& [code, meaning] : kExitCodes) out += fmt::format("| {} | {} |\n", code, meaning);
+  return out;
+}
+
+std::string bash_completion(const CommandList& commands) {
+  std::string names, branches;
+  for (const auto& command : commands) {
+    names += command->name() + " ";
+    branches += bash_branch(*command, options_of(*command));
+  }
+  return fmt::format(
+      R"(# bash completion for sluice; load it with: source <(sluice completion bash)
+_sluice() {{
+  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
+  if [[ "$COMP_CWORD" -eq 1 ]]; then
+    COMPREPLY=($(compgen -W "{}--help --version" -- "$word"))
+    return
+  fi
+  case "${{COMP_WORDS[1]}}" in
+{}  esac
+}}
+complete -o filenames -F _sluice sluice
+)",
+      names, branches);
+}
+
+}  // namespace sluice::cli

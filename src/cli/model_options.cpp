@@ -1,0 +1,55 @@
+#include "cli/model_options.h"
+
+#include <utility>
+
+namespace sluice::cli {
+
+void declare_model_folder(OptionList& options, ModelSettings& settings) {
+  options.group("Model");
+  options.argument({"MODEL", "", "folder of a checkpoint in the released layout"}, settings.folder,
+                   Completion::kFolder);
+  options.group("Machine");
+  options.bytes({"memory", "SIZE",
+                 "budget of the whole program, for example 20GiB, 20GB or a count of bytes"},
+                settings.memory_bytes);
+  options.describe_default("what this machine or its container has free");
+}
+
+void declare_model_options(OptionList& options, ModelSettings& settings, std::string context) {
+  constexpr uint32_t kContextMax = 1u << 20, kRowsMax = 1u << 16, kThreadsMax = 1024;
+  options.group("Machine");
+  options.number({"context", "N", "tokens of prompt and answer together"}, settings.context,
+                 {1, kContextMax});
+  options.describe_default(std::move(context));
+  options.number({"prefill-chunk", "N", "tokens of the prompt that go through each layer together"},
+                 settings.prefill_rows, {1, kRowsMax});
+  options.describe_default("as many as the memory allows, up to 512");
+  options.number({"threads", "N", "threads that compute"}, settings.threads, {1, kThreadsMax});
+  options.describe_default("every processor this process may use");
+  options.choice(
+      {"backend", "NAME", "cpu, or the slow float64 arithmetic that defines every operation"},
+      settings.backend, {"cpu", "reference"});
+  options.choice({"target", "NAME", "instruction set of the cpu backend"}, settings.target,
+                 {"scalar", "avx2", "avx512", "neon"});
+  options.describe_default("the fastest that this processor has");
+  options.flag({"buffered", "", "read through the page cache instead of around it"},
+               settings.buffered);
+  options.number({"mla-norm-eps", "E", "epsilon of the two latent norms of attention"},
+                 settings.mla_norm_epsilon, {0.0f, 1.0f});
+}
+
+model::LoadOptions load_options(const ModelSettings& settings) {
+  model::LoadOptions options;
+  options.backend =
+      settings.backend == "reference" ? model::BackendKind::kReference : model::BackendKind::kCpu;
+  options.target = settings.target;
+  options.threads = settings.threads;
+  options.memory_bytes = settings.memory_bytes;
+  options.prefill_rows = settings.prefill_rows;
+  if (settings.context != 0) options.context = settings.context;
+  options.mla_norm_epsilon = settings.mla_norm_epsilon;
+  options.direct_io = !settings.buffered;
+  return options;
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,29 @@
+#pragma once
+#include "cli/options.h"
+#include "model/loaded_model.h"
+
+#include <cstdint>
+#include <string>
+
+namespace sluice::cli {
+
+/// The options of every command that opens a model.
+struct ModelSettings {
+  std::string folder;
+  uint64_t memory_bytes = 0;
+  uint32_t context = 0;
+  uint32_t prefill_rows = 0;
+  uint32_t threads = 0;
+  std::string backend = "cpu", target;
+  float mla_norm_epsilon = 1e-6f;
+  bool buffered = false;
+};
+
+/// Declares MODEL and --memory.
+void declare_model_folder(OptionList& options, ModelSettings& settings);
+/// Declares the rest of them. `context`: the default of --context in words.
+void declare_model_options(OptionList& options, ModelSettings& settings, std::string context);
+
+[[nodiscard]] model::LoadOptions load_options(const ModelSettings& settings);
+
+}  // namespace sluice::cli

@@ -1,0 +1,251 @@
+#include "base/error.h"
+#include "cli/answer.h"
+#include "cli/chat_prompt.h"
+#include "cli/command.h"
+#include "cli/dump.h"
+#include "cli/model_options.h"
+#include "cli/terminal.h"
+#include "format/safetensors_writer.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace sluice::cli {
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ErrorCode::kNotFound, "--prompt-file: cannot open {}", path);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw Error(ErrorCode::kIo, "--prompt-file: cannot read {}", path);
+  return text;
+}
+
+/// Fails before hours of work rather than after them.
+void check_writable(std::string_view option, const std::string& path) {
+  if (path.empty()) return;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  const std::string place = folder.empty() ? "." : folder.string();
+  if (access(place.c_str(), W_OK) == 0) return;
+  throw Error(ErrorCode::kIo, "{}: cannot write {}: {}", option, path, std::strerror(errno));
+}
+
+class RunCommand : public Command {
+ public:
+  std::string name() const override { return "run"; }
+  std::string summary() const override { return "Continues a prompt, or answers it with --chat"; }
+  std::string details() const override {
+    return "The text goes to standard output as it comes; progress, reasoning and statistics go to "
+           "standard error. Without sampling options the most probable token is always taken. "
+           "Ctrl-C "
+           "ends the answer and prints what there is; a second one ends the program at once.";
+  }
+  void declare(OptionList& options) override;
+  int run() override;
+
+ private:
+  void check() const;
+  [[nodiscard]] std::vector<TokenId> prompt_tokens() const;
+  [[nodiscard]] model::LoadOptions loading(size_t prompt_tokens) const;
+  [[nodiscard]] bool wants_logits() const { return !logits_file_.empty() || !dump_file_.empty(); }
+  [[nodiscard]] bool shows_text() const { return tokenizer_.has_value() && !print_ids_ && !json_; }
+  engine::GenerateResult generate(std::vector<TokenId> prompt, model::SequenceState& state);
+  void write_files(size_t prompt_rows, const std::vector<TokenId>& generated,
+                   const model::SequenceState& state);
+  void print(const engine::GenerateResult& result, size_t prompt_tokens) const;
+
+  ModelSettings model_;
+  AnswerSettings answer_;
+  std::optional<std::string> prompt_, prompt_file_, system_;
+  std::vector<TokenId> prompt_ids_;
+  bool chat_ = false, print_ids_ = false, json_ = false;
+  std::string effort_ = "max";
+  std::string logits_file_, dump_file_, save_state_, load_state_;
+
+  std::optional<text::Tokenizer> tokenizer_;
+  std::optional<model::LoadedModel> loaded_;
+  std::optional<AnswerStream> stream_;
+  std::optional<DumpRecorder> dump_;
+  std::optional<format::NpyWriter> npy_;
+  std::vector<float> logits_;  // Of every row that ran, [rows, vocab], for the dump.
+};
+
+void RunCommand::declare(OptionList& options) {
+  declare_model_folder(options, model_);
+  options.group("Prompt");
+  options.maybe({"prompt", "TEXT", "the prompt"}, prompt_);
+  options.maybe({"prompt-file", "FILE", "a file that holds the prompt"}, prompt_file_);
+  options.ids({"prompt-ids", "IDS", "the prompt as token ids, for example 1,2,3"}, prompt_ids_);
+  options.flag({"chat", "", "the prompt is a message to answer, not a text to continue"}, chat_);
+  options.maybe({"system", "TEXT", "a system message before it; with --chat"}, system_);
+  declare_effort(options, effort_);
+  declare_answer_options(options, answer_);
+  options.group("Output");
+  options.flag({"json", "", "print one JSON object at the end: text, ids, usage, statistics"},
+               json_);
+  options.flag({"print-ids", "", "print the generated ids on one line and nothing else"},
+               print_ids_);
+  options.string({"logits", "FILE",
+                  "write an .npy file, fp32 [prompt + generated, vocab]: the row after each token"},
+                 logits_file_, Completion::kFile);
+  options.string(
+      {"dump", "FILE", "write a .safetensors file of every intermediate value of the prompt"},
+      dump_file_, Completion::kFile);
+  options.string({"save-state", "FILE", "write the state after prompt and answer"}, save_state_,
+                 Completion::kFile);
+  options.string({"load-state", "FILE", "continue from such a state; the prompt follows it"},
+                 load_state_, Completion::kFile);
+  declare_model_options(options, model_,
+                        fmt::format("what the prompt and --max-new need; {} with --load-state",
+                                    model::LoadOptions{}.context));
+}
+
+void RunCommand::check() const {
+  const int prompts = (prompt_ ? 1 : 0) + (prompt_file_ ? 1 : 0) + (prompt_ids_.empty() ? 0 : 1);
+  if (prompts != 1) {
+    throw Error(ErrorCode::kInvalidInput,
+                "give one of --prompt, --prompt-file and --prompt-ids; there are {}", prompts);
+  }
+  if (chat_ && !prompt_ids_.empty()) {
+    throw Error(ErrorCode::kInvalidInput, "--chat needs a prompt of text, not --prompt-ids");
+  }
+  if (system_ && !chat_) throw Error(ErrorCode::kInvalidInput, "--system needs --chat");
+  engine::check_sampling(answer_.sampling);
+  check_writable("--logits", logits_file_);
+  check_writable("--dump", dump_file_);
+  check_writable("--save-state", save_state_);
+  if (!tokenizer_ && (prompt_ids_.empty() || !answer_.stop_strings.empty())) {
+    throw Error(ErrorCode::kNotFound,
+                "{} has no tiktoken.model, so it takes no text: give --prompt-ids, and no --stop",
+                model_.folder);
+  }
+}
+
+std::vector<TokenId> RunCommand::prompt_tokens() const {
+  if (!prompt_ids_.empty()) return prompt_ids_;
+  const std::string prompt = prompt_ ? *prompt_ : read_file(*prompt_file_);
+  if (!chat_) return tokenizer_->encode(prompt);
+  std::vector<ChatMessage> messages;
+  if (system_) messages.push_back({"system", *system_, ""});
+  messages.push_back({"user", prompt, ""});
+  return encode_chat(*tokenizer_, messages, effort_);
+}
+
+model::LoadOptions RunCommand::loading(size_t prompt_tokens) const {
+  model::LoadOptions options = load_options(model_);
+  // What a saved state holds is not known before it is read; otherwise the need is exactly this.
+  if (model_.context == 0 && load_state_.empty()) {
+    options.context = static_cast<uint32_t>(prompt_tokens) + answer_.max_new;
+  }
+  options.logits_of_every_row = wants_logits();
+  return options;
+}
+
+engine::GenerateResult RunCommand::generate(std::vector<TokenId> prompt,
+                                            model::SequenceState& state) {
+  AnswerTask task;
+  task.prompt = std::move(prompt);
+  task.run_last = wants_logits() || !save_state_.empty();
+  if (tokenizer_) {
+    task.tokenizer = &*tokenizer_;
+    stream_.emplace(
+        answer_.stop_strings, shows_text() ? show_on_terminal() : [](Channel, std::string_view) {});
+    if (chat_) stream_->expect_chat(reply_markers(*tokenizer_), first_channel(effort_));
+    task.stream = &*stream_;
+  }
+  if (!logits_file_.empty()) npy_.emplace(logits_file_, loaded_->shape().vocab);
+  if (wants_logits()) {
+    task.callbacks.on_logits = [this](std::span<const float> rows) {
+      if (npy_) npy_->append(rows);
+      if (dump_) logits_.insert(logits_.end(), rows.begin(), rows.end());
+    };
+  }
+  if (!dump_file_.empty()) {
+    dump_.emplace(*loaded_);
+    dump_->add_ids("prompt_ids", task.prompt);
+    loaded_->model().set_observer(&*dump_);
+    task.callbacks.on_prompt_done = [this, &state] {
+      loaded_->model().set_observer(nullptr);
+      dump_->add_state(state);
+    };
+  }
+  const InterruptGuard interrupt;
+  return answer(*loaded_, state, answer_, std::move(task), interrupt.flag());
+}
+
+void RunCommand::write_files(size_t prompt_rows, const std::vector<TokenId>& generated,
+                             const model::SequenceState& state) {
+  if (npy_) npy_->commit();
+  if (dump_) {
+    const size_t vocab = loaded_->shape().vocab;
+    const auto row = [&](size_t i) { return logits_.begin() + static_cast<ptrdiff_t>(i * vocab); };
+    dump_->add_floats("logits", {prompt_rows, vocab}, {row(0), row(prompt_rows)});
+    // The row that each choice was made from is the one after the token before it.
+    dump_->add_floats("step_logits", {generated.size(), vocab},
+                      {row(prompt_rows - 1), row(prompt_rows - 1 + generated.size())});
+    dump_->add_ids("generated", generated);
+    dump_->write(dump_file_);
+  }
+  if (!save_state_.empty()) state.save(save_state_);
+}
+
+void RunCommand::print(const engine::GenerateResult& result, size_t prompt_tokens) const {
+  std::vector<int32_t> ids;
+  for (const TokenId id : result.generated) ids.push_back(id.value);
+  if (json_) {
+    nlohmann::ordered_json report;
+    if (stream_) report["text"] = stream_->text(Channel::kAnswer);
+    if (chat_) report["reasoning"] = stream_->text(Channel::kReasoning);
+    report["ids"] = ids;
+    report["finish_reason"] = engine::finish_reason_name(result.reason);
+    report["usage"] = {{"prompt_tokens", prompt_tokens},
+                       {"completion_tokens", ids.size()},
+                       {"total_tokens", prompt_tokens + ids.size()}};
+    report["stats"] = nlohmann::ordered_json::parse(engine::stats_json(result.stats));
+    write_output(report.dump() + "\n");
+  } else if (shows_text()) {
+    write_output("\n");
+  } else {
+    write_output(fmt::format("{}\n", fmt::join(ids, ",")));
+  }
+  if (answer_.stats) fmt::print(stderr, "{}", engine::stats_text(result.stats));
+}
+
+int RunCommand::run() {
+  tokenizer_ = open_tokenizer(model_.folder);
+  check();
+  const std::vector<TokenId> prompt = prompt_tokens();
+  if (prompt.empty()) throw Error(ErrorCode::kInvalidInput, "the prompt is empty");
+  loaded_.emplace(open_model(model_.folder, loading(prompt.size()), answer_));
+  if (tokenizer_) check_vocabulary(*tokenizer_, loaded_->shape().vocab, model_.folder);
+  const std::unique_ptr<model::SequenceState> state = loaded_->make_state();
+  if (!load_state_.empty()) state->load(load_state_);
+
+  const engine::GenerateResult result = generate(prompt, *state);
+  print(result, prompt.size());
+  if (result.reason == engine::FinishReason::kCancelled) {
+    // A pass that stopped midway leaves no state to save, and the other files would be incomplete.
+    return kExitCancelled;
+  }
+  write_files(prompt.size(), result.generated, *state);
+  return kExitOk;
+}
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() { return std::make_unique<RunCommand>(); }
+
+}  // namespace sluice::cli

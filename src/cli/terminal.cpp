@@ -1,0 +1,48 @@
+#include "cli/terminal.h"
+
+#include "base/error.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <unistd.h>
+
+namespace sluice::cli {
+namespace {
+
+// A signal handler can reach nothing but a global.
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_interrupt(int) {
+  interrupted.store(true);
+  std::signal(SIGINT, SIG_DFL);
+}
+
+}  // namespace
+
+bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+bool stdout_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+
+void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
+
+void write_output(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return;
+  }
+  throw Error(ErrorCode::kIo, "standard output: {}",
+              errno == EPIPE ? "its reader is gone" : std::strerror(errno));
+}
+
+InterruptGuard::InterruptGuard() {
+  interrupted.store(false);
+  std::signal(SIGINT, on_interrupt);
+}
+
+InterruptGuard::~InterruptGuard() { std::signal(SIGINT, SIG_DFL); }
+
+const std::atomic<bool>& InterruptGuard::flag() const { return interrupted; }
+
+}  // namespace sluice::cli

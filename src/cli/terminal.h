@@ -1,0 +1,30 @@
+#pragma once
+#include <atomic>
+#include <string_view>
+
+namespace sluice::cli {
+
+[[nodiscard]] bool stdin_is_terminal();
+[[nodiscard]] bool stdout_is_terminal();
+[[nodiscard]] bool stderr_is_terminal();
+
+/// Makes a write to a pipe that nobody reads fail instead of killing the program, so that what was
+/// computed can still be saved.
+void ignore_broken_pipes();
+
+/// Writes to standard output and flushes. Throws Error(kIo).
+void write_output(std::string_view text);
+
+/// While one of these lives, the first Ctrl-C sets a flag instead of ending the program; a second
+/// one kills it at once. One at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  [[nodiscard]] const std::atomic<bool>& flag() const;
+};
+
+}  // namespace sluice::cli
