@@ -14,8 +14,8 @@ endif()
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
+find_package(Python3 REQUIRED COMPONENTS Interpreter)  # For tests, also those of a cross build.
 
 find_program(CCACHE ccache)
 if(CCACHE)
