@@ -139,7 +139,7 @@ void add_vectors(const KernelTable& table, size_t n, Inputs& inputs, Hash& hash)
   y = a;
   table.exp_shifted(y.data(), 1.25F, n);
   hash.add(y);
-  for (const size_t width : std::initializer_list<size_t>{1, 4, 5}) {
+  for (const size_t width : {1u, 4u, 5u}) {
     const std::vector<float> taps = inputs.floats(n * width);
     const std::vector<float> history = inputs.floats(n * (width - 1));
     table.short_conv(taps.data(), history.data(), a.data(), width, y.data(), n);
@@ -170,13 +170,13 @@ void add_kda(const KernelTable& table, size_t dk, size_t dv, Inputs& inputs, Has
 uint64_t fingerprint(const KernelTable& table) {
   Inputs inputs;
   Hash hash;
-  for (const size_t columns : std::initializer_list<size_t>{1, 24, 96, 256, 600, 1536}) {
+  for (const unsigned columns : {1u, 24u, 96u, 256u, 600u, 1536u}) {
     add_matmul_bf16(table, columns, inputs, hash);
   }
-  for (const size_t columns : std::initializer_list<size_t>{32, 96, 512, 1024, 1536, 2080, 3584}) {
+  for (const unsigned columns : {32u, 96u, 512u, 1024u, 1536u, 2080u, 3584u}) {
     add_matmul_mxfp4(table, columns, inputs, hash);
   }
-  for (const size_t n : std::initializer_list<size_t>{1, 5, 16, 31, 32, 33, 100, 4099})
+  for (const unsigned n : {1u, 5u, 16u, 31u, 32u, 33u, 100u, 4099u})
     add_vectors(table, n, inputs, hash);
   add_kda(table, 128, 128, inputs, hash);
   add_kda(table, 24, 149, inputs, hash);

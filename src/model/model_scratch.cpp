@@ -55,7 +55,6 @@ Model::Scratch::Scratch(const ModelShape& shape, const WeightMap& weights, Model
       final_norm(constant(weights.final_norm, 1, backend)),
       output_residual(constant(weights.output_residual, 1, backend)),
       embedded(size_t{options.rows_max} * shape.hidden * 2),
-      shape_(shape),
       stream_max_(backend.allocate(options.rows_max, shape.hidden)),
       mixed_max_(backend.allocate(options.rows_max, shape.hidden)),
       normed_max_(backend.allocate(options.rows_max, shape.hidden)),

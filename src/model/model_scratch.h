@@ -46,7 +46,6 @@ struct Model::Scratch {
   backend::Routes routes;
 
  private:
-  const ModelShape& shape_;
   backend::Tensor stream_max_, mixed_max_, normed_max_, out_max_, pool_;
   std::vector<backend::Tensor> anchor_max_;
   std::vector<backend::Tensor> sources_;

@@ -27,13 +27,16 @@ void add_cases(const fs::path& models, const fs::path& goldens, std::vector<Gold
       const bool smooth =
           std::string_view(name) == "tiny13-smooth" || std::string_view(name) == "deep93";
       if (!fs::exists(golden)) continue;
+      const bool modules = read_golden(golden).contains("L01.prefix");
       cases.push_back(
-          {std::string(name) + "/" + prompt, models / name, golden, smooth ? 1e-4 : 1e-3});
+          {std::string(name) + "/" + prompt, models / name, golden, modules, smooth ? 1e-4 : 1e-3});
     }
   }
 }
 
 }  // namespace
+
+void PrintTo(const GoldenCase& golden, std::ostream* out) { *out << golden.name; }
 
 fs::path oracle_models() {
   const char* set = std::getenv("SLUICE_ORACLE_MODELS");
@@ -48,7 +51,7 @@ std::vector<GoldenCase> golden_cases() {
   for (const char* name : {"tiny-k3", "tiny-k3b"}) {
     const fs::path model = oracle_models() / name;
     if (fs::exists(model / "golden.json")) {
-      cases.push_back({std::string(name) + "/p70", model, model / "golden.json", 1e-3});
+      cases.push_back({std::string(name) + "/p70", model, model / "golden.json", false, 1e-3});
     }
   }
   return cases;

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,8 +25,11 @@ struct GoldenCase {
   std::string name;                ///< "tiny13/p37"
   std::filesystem::path model;     ///< Checkpoint folder.
   std::filesystem::path golden;    ///< .safetensors, or golden.json of the two oldest models.
+  bool holds_modules = false;      ///< Inputs and outputs of every module, not only logits.
   double logits_tolerance = 1e-3;  ///< Largest absolute error of an fp32 engine.
 };
+/// Names it in the output of tests.
+void PrintTo(const GoldenCase& golden, std::ostream* out);
 /// Every case whose files exist here: the one in the repository, and those of the shared oracle
 /// when its data is present and its models have been written.
 [[nodiscard]] std::vector<GoldenCase> golden_cases();
