@@ -29,7 +29,7 @@ MUTATIONS = [
     ("conv histories of k and q exchanged", MODEL, "layer.q_conv, kda.q_history", "layer.q_conv, kda.k_history"),
     ("no SiLU gate on MLA", MODEL, "backend_.mul_sigmoid(o, gate, o);", ""),
     ("MLA scale 1/sqrt(nope)", ATTENTION, "static_cast<float>(s.nope + s.rope)", "static_cast<float>(s.nope)"),
-    ("MLA latent norms with 1e-5", "src/model/shape.h", "mla_norm_epsilon = 1e-6f", "mla_norm_epsilon = 1e-5f"),
+    ("MLA latent norms with 1e-5", "src/model/loaded_model.h", "mla_norm_epsilon = 1e-6f", "mla_norm_epsilon = 1e-5f"),
     ("MLA attends to one key too few", ATTENTION, "position + r + 1)", "position + r + (position + r == 0))"),
     ("correction bias in the weights", ROUTING, "Number weight = s[order[j]];",
      "Number weight = s[order[j]] + bias[order[j]];"),
