@@ -15,6 +15,10 @@ namespace {
 // Longer than the gap between two operations of a layer, far shorter than a person notices.
 constexpr std::chrono::microseconds kSpin{50};
 
+// The parts of the gate.
+constexpr uint64_t kInside = 0xffffffffu, kOpen = uint64_t{1} << 32;
+constexpr int kGenerationShift = 33;
+
 void pause_processor() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -45,21 +49,26 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::run(const Job& job) {
   job_ = job;
   next_.store(0, std::memory_order_relaxed);
-  working_.store(static_cast<uint32_t>(workers_.size()), std::memory_order_relaxed);
+  const uint64_t generation = (gate_.load(std::memory_order_relaxed) >> kGenerationShift) + 1;
   {
     const std::lock_guard lock(mutex_);
-    generation_.fetch_add(1, std::memory_order_release);
+    gate_.store(generation << kGenerationShift | kOpen, std::memory_order_release);
   }
   wake_.notify_all();
   drain(0);
-  // A worker that never got a processor is still owed: job_ may not change before it has seen it.
-  for (uint32_t spins = 0; working_.load(std::memory_order_acquire) != 0; ++spins) {
+  gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
+  for (uint32_t spins = 0; (gate_.load(std::memory_order_acquire) & kInside) != 0; ++spins) {
     if (spins < 1000) {
       pause_processor();
     } else {
       std::this_thread::yield();
     }
   }
+}
+
+bool ThreadPool::may_enter(uint64_t seen) const {
+  const uint64_t gate = gate_.load(std::memory_order_acquire);
+  return (gate & kOpen) != 0 && gate >> kGenerationShift != seen;
 }
 
 void ThreadPool::drain(uint32_t worker) {
@@ -71,22 +80,24 @@ void ThreadPool::drain(uint32_t worker) {
 }
 
 void ThreadPool::work(uint32_t worker) {
-  uint64_t seen = 0;
+  uint64_t seen = 0;  // Generation of the last job that this worker entered.
   for (;;) {
     const auto spin_end = std::chrono::steady_clock::now() + kSpin;
-    while (generation_.load(std::memory_order_acquire) == seen && !stop_ &&
-           std::chrono::steady_clock::now() < spin_end) {
+    while (!may_enter(seen) && !stop_ && std::chrono::steady_clock::now() < spin_end)
       pause_processor();
-    }
-    if (generation_.load(std::memory_order_acquire) == seen) {
+    if (!may_enter(seen)) {
       std::unique_lock lock(mutex_);
-      wake_.wait(lock,
-                 [&] { return stop_ || generation_.load(std::memory_order_acquire) != seen; });
+      wake_.wait(lock, [&] { return stop_ || may_enter(seen); });
       if (stop_) return;
     }
-    ++seen;  // run() returns only when every worker has done its job, so no generation is skipped.
+    uint64_t gate = gate_.load(std::memory_order_relaxed);
+    if ((gate & kOpen) == 0 ||
+        !gate_.compare_exchange_strong(gate, gate + 1, std::memory_order_acq_rel)) {
+      continue;  // Closed in the meantime, or another worker came first.
+    }
+    seen = gate >> kGenerationShift;
     drain(worker);
-    working_.fetch_sub(1, std::memory_order_release);
+    gate_.fetch_sub(1, std::memory_order_release);
   }
 }
 

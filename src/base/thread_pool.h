@@ -48,12 +48,15 @@ class ThreadPool {
   };
   void run(const Job& job);
   void work(uint32_t worker);
+  [[nodiscard]] bool may_enter(uint64_t seen) const;
   void drain(uint32_t worker);
 
-  Job job_;                      // Written before generation_ moves, read after.
+  Job job_;                      // Written while the gate is closed and nobody is inside.
   std::atomic<size_t> next_{0};  // First item that nobody has taken.
-  std::atomic<uint64_t> generation_{0};
-  std::atomic<uint32_t> working_{0};  // Workers that have not finished the current job.
+  // Generation of the job, whether workers may still enter, and how many are inside. A worker that
+  // has not entered yet owes nothing, so one that shares a processor with the caller cannot hold it
+  // up.
+  std::atomic<uint64_t> gate_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;  // Guards the sleep of idle workers.
   std::condition_variable wake_;
