@@ -2,7 +2,7 @@
 # in build/ only. Everyday work uses the presets directly; CONTRIBUTING.md lists the commands.
 
 JOBS ?= 2
-SLUICE := build/release/bin/sluice
+SLUICE := build/demo/bin/sluice
 TINY := build/demo/tiny-k3
 
 .PHONY: help demo test bench fmt

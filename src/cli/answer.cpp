@@ -27,11 +27,11 @@ class AnswerProgress {
 
   void prompt_rows_done(uint32_t rows) { rows_done_ = rows; }
 
-  /// The prompt is done. Text that streams to a terminal is its own progress, and a line would
-  /// disturb it.
-  void start_answer() {
+  /// The prompt is done. Text that streams to a terminal, and reasoning on standard error, are
+  /// their own progress, and a line would disturb them.
+  void start_answer(bool shows_reasoning) {
     line_.reset();
-    if (stdout_is_terminal()) return;
+    if (stdout_is_terminal() || shows_reasoning) return;
     line_.emplace(Progress::Source{[this] {
                                      return fmt::format("answer: {} of at most {} tokens",
                                                         generated_.load(), max_new_);
@@ -91,7 +91,7 @@ engine::GenerateResult answer(model::LoadedModel& loaded, model::SequenceState& 
   engine::GenerateCallbacks callbacks = std::move(task.callbacks);
   callbacks.on_prompt_progress = [&](uint32_t done, uint32_t) { progress.prompt_rows_done(done); };
   callbacks.on_prompt_done = [&, then = std::move(callbacks.on_prompt_done)] {
-    progress.start_answer();
+    progress.start_answer(task.stream != nullptr && task.stream->splits_channels());
     if (then) then();
   };
   callbacks.on_token = [&, stops = request.stop_ids](TokenId token) {
@@ -123,7 +123,9 @@ model::LoadedModel open_model(const std::string& folder, const model::LoadOption
 
 AnswerStream::Show show_on_terminal() {
   const bool dim = stderr_is_terminal();
-  return [dim](Channel channel, std::string_view text) {
+  return [dim, in_reasoning = false](Channel channel, std::string_view text) mutable {
+    if (in_reasoning && channel == Channel::kAnswer) fmt::print(stderr, "\n");
+    in_reasoning = channel == Channel::kReasoning;
     if (channel == Channel::kAnswer) {
       write_output(text);
     } else {

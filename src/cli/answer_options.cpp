@@ -45,6 +45,7 @@ const std::vector<std::string>& effort_names() {
 
 void declare_effort(OptionList& options, std::string& effort) {
   options.choice({"effort", "E", "how much to think before the answer"}, effort, effort_names());
+  options.describe_default("max");
 }
 
 }  // namespace sluice::cli

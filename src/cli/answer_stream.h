@@ -23,6 +23,7 @@ class AnswerStream {
   AnswerStream(std::vector<std::string> stops, Show show);
   /// Takes chat replies apart; `start` is the channel that the prompt has opened.
   void expect_chat(ReplyMarkers markers, Channel start);
+  [[nodiscard]] bool splits_channels() const { return splitter_.has_value(); }
 
   /// False once a stop string has been seen; nothing is shown from there on.
   bool push(TokenId token, std::string_view bytes);

@@ -6,6 +6,7 @@
 #include "cli/line_reader.h"
 #include "cli/model_options.h"
 #include "cli/terminal.h"
+#include "text/utf8.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -175,6 +176,10 @@ int ChatCommand::run() {
   LineReader reader("> ");
   while (std::optional<std::string> line = reader.next()) {
     if (line->empty()) continue;
+    if (const size_t bad = text::find_invalid_utf8(*line); bad != std::string::npos) {
+      fmt::print(stderr, "byte {} of the line is not UTF-8; the line is left out\n", bad);
+      continue;
+    }
     const Next next = line->starts_with('/') ? command(*line) : turn(*line);
     if (next == Next::kQuit) break;
     // A person goes on after stopping an answer; a script meant to stop the whole.

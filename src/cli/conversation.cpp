@@ -1,5 +1,7 @@
 #include "cli/conversation.h"
 
+#include "base/read_file.h"
+
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -47,16 +49,19 @@ std::string save_conversation(const std::filesystem::path& path,
   file.close();
   std::error_code error;
   if (file) std::filesystem::rename(temporary, path, error);
-  if (!file || error) return fmt::format("cannot write {}", path.string());
+  if (!file || error) {
+    std::filesystem::remove(temporary, error);
+    return fmt::format("cannot write {}", path.string());
+  }
   return {};
 }
 
 std::string load_conversation(const std::filesystem::path& path,
                               std::vector<ChatMessage>& messages) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fmt::format("cannot open {}", path.string());
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const Json parsed = Json::parse(text, nullptr, false);
+  constexpr uint64_t kConversationBytesMax = 1u << 30;
+  const FileText file = read_file(path, kConversationBytesMax);
+  if (!file.trouble.empty()) return fmt::format("{} {}", path.string(), file.trouble);
+  const Json parsed = Json::parse(file.text, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("messages") || !parsed["messages"].is_array()) {
     return fmt::format("{} is not a saved conversation", path.string());
   }

@@ -82,7 +82,15 @@ class InspectCommand : public Command {
     for (const format::CheckpointFile& file : checkpoint.files()) {
       report["volumes"].push_back({{"path", file.path.string()}, {"bytes", file.bytes}});
     }
-    return report.dump(2) + "\n";
+    const stream::MemoryPlan& plan = inspection.plan;
+    report["memory"] = {{"fits", plan.fits}, {"minimum_bytes", plan.minimum_bytes}};
+    if (plan.fits) {
+      report["memory"]["total_bytes"] = plan.total_bytes;
+      report["memory"]["spine_resident_bytes"] = plan.spine_resident_bytes;
+      report["memory"]["spine_streamed_bytes"] = plan.spine_streamed_bytes;
+      report["memory"]["expert_slots"] = plan.expert_slots;
+    }
+    return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
 
   [[nodiscard]] std::string text(const format::Checkpoint& checkpoint,

@@ -1,5 +1,7 @@
 #include "cli/model_options.h"
 
+#include "base/error.h"
+
 #include <utility>
 
 namespace sluice::cli {
@@ -39,6 +41,9 @@ void declare_model_options(OptionList& options, ModelSettings& settings, std::st
 }
 
 model::LoadOptions load_options(const ModelSettings& settings) {
+  if (settings.backend == "reference" && !settings.target.empty()) {
+    throw Error(ErrorCode::kInvalidInput, "--target is an instruction set of --backend cpu");
+  }
   model::LoadOptions options;
   options.backend =
       settings.backend == "reference" ? model::BackendKind::kReference : model::BackendKind::kCpu;

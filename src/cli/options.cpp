@@ -151,8 +151,10 @@ void OptionList::number(OptionText text, float& to, Limits<float> limits) {
 }
 
 void OptionList::bytes(OptionText text, uint64_t& to) {
-  add(std::move(text), "",
-      [&to](std::string_view value, const std::string& name) { to = parse_bytes(value, name); });
+  add(std::move(text), "", [&to](std::string_view value, const std::string& name) {
+    to = parse_bytes(value, name);
+    if (to == 0) throw Error(ErrorCode::kInvalidInput, "{} must be more than 0 bytes", name);
+  });
 }
 
 void OptionList::ids(OptionText text, std::vector<TokenId>& to) {

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/read_file.h"
 #include "cli/answer.h"
 #include "cli/chat_prompt.h"
 #include "cli/command.h"
@@ -26,17 +27,20 @@
 namespace sluice::cli {
 namespace {
 
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::kNotFound, "--prompt-file: cannot open {}", path);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) throw Error(ErrorCode::kIo, "--prompt-file: cannot read {}", path);
-  return text;
+constexpr uint64_t kPromptBytesMax = 1u << 30;
+
+std::string read_prompt(const std::string& path) {
+  FileText file = read_file(path, kPromptBytesMax);
+  if (file.trouble.empty()) return std::move(file.text);
+  const bool exists = std::filesystem::exists(path);
+  throw Error(exists ? ErrorCode::kIo : ErrorCode::kNotFound, "--prompt-file: {} {}", path,
+              file.trouble);
 }
 
 /// Fails before hours of work rather than after them.
 void check_writable(std::string_view option, const std::string& path) {
   if (path.empty()) return;
+  format::check_replaceable(path);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   const std::string place = folder.empty() ? "." : folder.string();
   if (access(place.c_str(), W_OK) == 0) return;
@@ -60,6 +64,7 @@ class RunCommand : public Command {
   void check() const;
   [[nodiscard]] std::vector<TokenId> prompt_tokens() const;
   [[nodiscard]] model::LoadOptions loading(size_t prompt_tokens) const;
+  [[nodiscard]] std::string effort() const { return effort_.empty() ? "max" : effort_; }
   [[nodiscard]] bool wants_logits() const { return !logits_file_.empty() || !dump_file_.empty(); }
   [[nodiscard]] bool shows_text() const { return tokenizer_.has_value() && !print_ids_ && !json_; }
   engine::GenerateResult generate(std::vector<TokenId> prompt, model::SequenceState& state);
@@ -72,7 +77,7 @@ class RunCommand : public Command {
   std::optional<std::string> prompt_, prompt_file_, system_;
   std::vector<TokenId> prompt_ids_;
   bool chat_ = false, print_ids_ = false, json_ = false;
-  std::string effort_ = "max";
+  std::string effort_;  // Empty: not given.
   std::string logits_file_, dump_file_, save_state_, load_state_;
 
   std::optional<text::Tokenizer> tokenizer_;
@@ -101,9 +106,9 @@ void RunCommand::declare(OptionList& options) {
   options.string({"logits", "FILE",
                   "write an .npy file, fp32 [prompt + generated, vocab]: the row after each token"},
                  logits_file_, Completion::kFile);
-  options.string(
-      {"dump", "FILE", "write a .safetensors file of every intermediate value of the prompt"},
-      dump_file_, Completion::kFile);
+  options.string({"dump", "FILE",
+                  "write every intermediate value of the prompt (.safetensors); held in memory"},
+                 dump_file_, Completion::kFile);
   options.string({"save-state", "FILE", "write the state after prompt and answer"}, save_state_,
                  Completion::kFile);
   options.string({"load-state", "FILE", "continue from such a state; the prompt follows it"},
@@ -123,6 +128,11 @@ void RunCommand::check() const {
     throw Error(ErrorCode::kInvalidInput, "--chat needs a prompt of text, not --prompt-ids");
   }
   if (system_ && !chat_) throw Error(ErrorCode::kInvalidInput, "--system needs --chat");
+  if (!effort_.empty() && !chat_) throw Error(ErrorCode::kInvalidInput, "--effort needs --chat");
+  if (print_ids_ && json_) {
+    throw Error(ErrorCode::kInvalidInput,
+                "--print-ids and --json both claim standard output; give one");
+  }
   engine::check_sampling(answer_.sampling);
   check_writable("--logits", logits_file_);
   check_writable("--dump", dump_file_);
@@ -136,12 +146,12 @@ void RunCommand::check() const {
 
 std::vector<TokenId> RunCommand::prompt_tokens() const {
   if (!prompt_ids_.empty()) return prompt_ids_;
-  const std::string prompt = prompt_ ? *prompt_ : read_file(*prompt_file_);
+  const std::string prompt = prompt_ ? *prompt_ : read_prompt(*prompt_file_);
   if (!chat_) return tokenizer_->encode(prompt);
   std::vector<ChatMessage> messages;
   if (system_) messages.push_back({"system", *system_, ""});
   messages.push_back({"user", prompt, ""});
-  return encode_chat(*tokenizer_, messages, effort_);
+  return encode_chat(*tokenizer_, messages, effort());
 }
 
 model::LoadOptions RunCommand::loading(size_t prompt_tokens) const {
@@ -163,7 +173,7 @@ engine::GenerateResult RunCommand::generate(std::vector<TokenId> prompt,
     task.tokenizer = &*tokenizer_;
     stream_.emplace(
         answer_.stop_strings, shows_text() ? show_on_terminal() : [](Channel, std::string_view) {});
-    if (chat_) stream_->expect_chat(reply_markers(*tokenizer_), first_channel(effort_));
+    if (chat_) stream_->expect_chat(reply_markers(*tokenizer_), first_channel(effort()));
     task.stream = &*stream_;
   }
   if (!logits_file_.empty()) npy_.emplace(logits_file_, loaded_->shape().vocab);
@@ -220,6 +230,10 @@ void RunCommand::print(const engine::GenerateResult& result, size_t prompt_token
     write_output("\n");
   } else {
     write_output(fmt::format("{}\n", fmt::join(ids, ",")));
+  }
+  if (result.reason == engine::FinishReason::kContext && !answer_.quiet) {
+    fmt::print(stderr, "the context of {} tokens is full; raise --context\n",
+               loaded_->options().context);
   }
   if (answer_.stats) fmt::print(stderr, "{}", engine::stats_text(result.stats));
 }

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/read_file.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
@@ -55,12 +56,13 @@ class SynthCommand : public Command {
 format::SyntheticShape SynthCommand::shape() const {
   if (shape_ == "tiny") return format::SyntheticShape::tiny();
   if (shape_ == "k3") return format::SyntheticShape::k3();
-  std::ifstream file(shape_, std::ios::binary);
-  if (!file) {
-    throw Error(ErrorCode::kNotFound, "--shape: \"{}\" is neither tiny nor k3 nor a file", shape_);
+  constexpr uint64_t kShapeBytesMax = 1u << 20;
+  const FileText file = read_file(shape_, kShapeBytesMax);
+  if (!file.trouble.empty()) {
+    throw Error(ErrorCode::kNotFound, "--shape: \"{}\" is neither tiny nor k3, and as a file it {}",
+                shape_, file.trouble);
   }
-  const std::string json{std::istreambuf_iterator<char>(file), {}};
-  return format::SyntheticShape::from_json(json, shape_);
+  return format::SyntheticShape::from_json(file.text, shape_);
 }
 
 int SynthCommand::run() {

@@ -8,8 +8,7 @@ namespace sluice::cli {
 [[nodiscard]] bool stdout_is_terminal();
 [[nodiscard]] bool stderr_is_terminal();
 
-/// Makes a write to a pipe that nobody reads fail instead of killing the program, so that what was
-/// computed can still be saved.
+/// Makes a write to a pipe that nobody reads an error with a message instead of a silent death.
 void ignore_broken_pipes();
 
 /// Writes to standard output and flushes. Throws Error(kIo).

@@ -17,8 +17,19 @@ constexpr size_t kCallBytesMax = size_t{1} << 30;  // Below what one call moves 
 
 }  // namespace
 
+void check_replaceable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const std::filesystem::file_type kind = std::filesystem::symlink_status(path, ignored).type();
+  if (kind != std::filesystem::file_type::not_found &&
+      kind != std::filesystem::file_type::regular) {
+    throw Error(ErrorCode::kInvalidInput,
+                "{}: is not a regular file and would be replaced; give another name",
+                path.string());
+  }
+}
+
 OutputFile::OutputFile(std::filesystem::path path)
-    : path_(std::move(path)),
+    : path_((check_replaceable(path), std::move(path))),
       temporary_(path_.string() + ".tmp"),
       descriptor_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) fail(errno);

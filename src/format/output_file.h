@@ -8,6 +8,10 @@
 
 namespace sluice::format {
 
+/// Throws Error(kInvalidInput) when something other than a regular file stands at `path`: a folder,
+/// or a device or link, which a rename would replace.
+void check_replaceable(const std::filesystem::path& path);
+
 /// A file that appears whole or not at all: written under a temporary name, brought to the disk and
 /// renamed by commit(), removed when it is dropped before. Throws Error(kIo) that names the path
 /// and the reason.

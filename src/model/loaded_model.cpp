@@ -59,8 +59,7 @@ stream::MemoryNeeds memory_needs(const format::Checkpoint& checkpoint, const Mod
   const ModelOptions rows = model_options(options);
   stream::MemoryNeeds needs;
   needs.budget_bytes = options.memory_bytes;
-  needs.fixed_bytes = kProgramBytes + options.other_bytes +
-                      checkpoint.tensor_count() * kTensorBytes +
+  needs.fixed_bytes = kProgramBytes + checkpoint.tensor_count() * kTensorBytes +
                       weights.segments.size() * kSegmentBytes;
   // The map keeps the small tensors as the file has them, the backend in its own precision.
   needs.small_weight_bytes = weights.small_floats() * (sizeof(float) + element);
@@ -91,6 +90,15 @@ struct Planned {
 // expert once for many rows, but beyond that the memory serves better as expert slots.
 Planned make_plan(const format::Checkpoint& checkpoint, const ModelShape& shape,
                   const WeightMap& weights, LoadOptions options) {
+  if (options.context == LoadOptions{}.context) {
+    options.context = std::min(options.context, shape.context_max);
+  }
+  if (options.context > shape.context_max) {
+    throw Error(ErrorCode::kInvalidInput,
+                "a context of {} tokens is longer than this model's {} (max_position_embeddings); "
+                "shorten the prompt or --max-new, or lower --context",
+                options.context, shape.context_max);
+  }
   if (options.threads == 0) options.threads = default_thread_count();
   if (options.memory_bytes == 0) options.memory_bytes = stream::measure_memory_budget();
   const auto planned = [&](uint32_t rows) {
@@ -150,9 +158,10 @@ struct LoadedModel::Impl {
     if (!planned.plan.fits) {
       throw Error(
           ErrorCode::kOutOfMemory,
-          "{}: {} of memory do not suffice; the smallest budget that works is {} (--memory {})",
+          "{}: {} of memory do not suffice; the smallest budget that works is {} (--memory {})\n{}",
           folder.string(), stream::human_bytes(planned.options.memory_bytes),
-          stream::human_bytes(planned.plan.minimum_bytes), planned.plan.minimum_bytes);
+          stream::human_bytes(planned.plan.minimum_bytes), planned.plan.minimum_bytes,
+          stream::memory_table(planned.needs, planned.plan));
     }
     embedding = std::make_unique<EmbeddingTable>(checkpoint, *weights.embedding);
     drives = std::make_unique<io::PreadDrives>(

@@ -25,8 +25,7 @@ struct LoadOptions {
   uint32_t sequences = 1;   ///< Sequences that will exist at one time.
   bool logits_of_every_row = false;
   float mla_norm_epsilon = 1e-6f;
-  bool direct_io = true;     ///< False: through the page cache.
-  uint64_t other_bytes = 0;  ///< What the program holds besides the model (tokenizer, buffers).
+  bool direct_io = true;  ///< False: through the page cache.
 };
 
 /// A checkpoint opened, planned into a memory budget and ready to run: owns everything below Model.

@@ -1,5 +1,7 @@
 #include "stream/system_memory.h"
 
+#include "base/read_file.h"
+
 #include <algorithm>
 #include <charconv>
 #include <fstream>
@@ -32,10 +34,7 @@ std::string_view trim_left(std::string_view text) {
 }
 
 /// Empty when the file cannot be read.
-std::string read_text(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string read_text(const std::string& path) { return read_file(path, 1u << 20).text; }
 
 std::optional<uint64_t> smaller(std::optional<uint64_t> a, std::optional<uint64_t> b) {
   if (!a || !b) return a ? a : b;

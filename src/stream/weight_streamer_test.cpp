@@ -346,8 +346,12 @@ TEST_P(WithAndWithoutThread, AReadThatFailsTwiceLosesOneSegmentAndNothingElse) {
     EXPECT_THAT(message,
                 AllOf(HasSubstr(world.drives->path(extent.drive)), HasSubstr(std::to_string(named)),
                       HasSubstr("segment 4"), HasSubstr("check")));
-    EXPECT_THROW((void)second.next(), Error);
-    EXPECT_FALSE(second.next().has_value());
+    // The own thread may lose the segment before the second request, which then reads it anew.
+    if (!GetParam()) {
+      EXPECT_THROW((void)second.next(), Error);
+      EXPECT_FALSE(second.next().has_value());
+    }
+    second = SegmentBatch();
     EXPECT_EQ(world.run(ids({4, 6, 7})).size(), 3u);  // Read anew, with all slots in use.
   }
 }

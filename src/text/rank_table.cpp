@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/read_file.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,17 +16,17 @@
 namespace sluice::text {
 namespace {
 
-std::string read_file(const std::filesystem::path& path) {
+std::string read_ranks(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) {
     throw Error(
         ErrorCode::kNotFound,
         "{}: there is no such file; copy the tokenizer files of the model beside its weights",
         path.string());
   }
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) throw Error(ErrorCode::kIo, "{}: cannot be read", path.string());
-  return text;
+  constexpr uint64_t kRankBytesMax = 1u << 30;
+  FileText file = sluice::read_file(path, kRankBytesMax);
+  if (!file.trouble.empty()) throw Error(ErrorCode::kIo, "{}: {}", path.string(), file.trouble);
+  return std::move(file.text);
 }
 
 int base64_digit(char c) {
@@ -79,7 +80,7 @@ std::string parse_line(std::string_view line, uint32_t rank, const std::filesyst
 }  // namespace
 
 RankTable::RankTable(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_ranks(path);
   const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) + 1;
   slots_.resize(std::bit_ceil(2 * lines));
   std::string_view rest = text;

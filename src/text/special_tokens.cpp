@@ -1,6 +1,7 @@
 #include "text/special_tokens.h"
 
 #include "base/error.h"
+#include "base/read_file.h"
 #include "text/json_value.h"
 
 #include <algorithm>
@@ -45,10 +46,11 @@ constexpr Named kNames[] = {
 // The names that the file gives, by slot.
 void read_names(const std::filesystem::path& file, uint32_t first,
                 std::vector<std::string>& names) {
-  std::ifstream stream(file, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  if (!stream) throw Error(ErrorCode::kIo, "{}: cannot be read", file.string());
-  const JsonParse parsed = parse_json(text);
+  constexpr uint64_t kConfigBytesMax = 16u << 20;
+  const FileText contents = read_file(file, kConfigBytesMax);
+  if (!contents.trouble.empty())
+    throw Error(ErrorCode::kIo, "{}: {}", file.string(), contents.trouble);
+  const JsonParse parsed = parse_json(contents.text);
   if (!parsed.value) corrupt(file, parsed.error);
   const JsonValue* tokens = parsed.value->find("added_tokens_decoder");
   if (tokens == nullptr || tokens->kind != JsonValue::Kind::kObject) {
