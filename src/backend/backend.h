@@ -97,6 +97,7 @@ class Backend {
   virtual void download_raw(Tensor from, std::span<std::byte> to) = 0;
   virtual void upload_raw(std::span<const std::byte> from, Tensor to) = 0;
   virtual void copy(Tensor from, Tensor to) = 0;
+  virtual void zero(Tensor tensor) = 0;
 
   // --- Dense parts
   // -----------------------------------------------------------------------------------------

@@ -43,6 +43,7 @@ class HostBackend : public Backend {
     SLUICE_CHECK(from.size() == to.size() * sizeof(Number));
     std::copy_n(from.data(), from.size(), to.data);
   }
+  void zero(Tensor tensor) final { std::fill_n(numbers(tensor), tensor.size(), Number{0}); }
   void copy(Tensor from, Tensor to) final {
     SLUICE_CHECK(from.rows == to.rows && from.cols == to.cols);
     std::memmove(to.data, from.data, from.size() * sizeof(Number));

@@ -29,7 +29,7 @@ void route_rows(Number* scores, const Number* bias, uint32_t rows, uint32_t expe
     Number* s = scores + size_t{r} * experts;
     sigmoid(s, experts);
     for (uint32_t e = 0; e < experts; ++e) {
-      if (std::isnan(s[e])) {
+      if (std::isnan(s[e] + bias[e])) {
         throw Error(ErrorCode::kCorrupt,
                     "the router's score of expert {} is not a number: the weights of this layer or "
                     "an earlier "

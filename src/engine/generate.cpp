@@ -40,7 +40,11 @@ class Runner {
 
     const auto before = loaded_.streamer().counters();
     const auto start = std::chrono::steady_clock::now();
-    loaded_.model().forward({tokens, std::span(states_).first(rows), wanted}, logits);
+    loaded_.model().forward({.tokens = tokens,
+                             .states = std::span(states_).first(rows),
+                             .logits_rows = wanted,
+                             .another_follows = generation_.expects_more_after(rows)},
+                            logits);
     const Nanos elapsed = std::chrono::steady_clock::now() - start;
     const auto after = loaded_.streamer().counters();
     PhaseStats& phase = prompt ? stats.prefill : stats.decode;

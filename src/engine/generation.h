@@ -42,6 +42,10 @@ class Generation {
   [[nodiscard]] std::span<const TokenId> next_rows(uint32_t rows_max) const;
   /// True when advance() needs the logits that follow the last of `rows` rows.
   [[nodiscard]] bool wants_logits(uint32_t rows) const;
+  /// Whether another pass will follow the one over `rows` rows, as far as can be told before it.
+  [[nodiscard]] bool expects_more_after(uint32_t rows) const {
+    return run_ + rows < tokens_.size() || generated().size() + 1 < request_.max_new;
+  }
   /// `rows` of next_rows() have run. last_logits: [vocab], of the last row; may be empty unless
   /// wants_logits(rows). Returns the token that this chose, if any.
   std::optional<TokenId> advance(uint32_t rows, std::span<const float> last_logits);

@@ -168,9 +168,8 @@ struct LoadedModel::Impl {
         file_paths(checkpoint), io::PreadOptions{.direct = planned.options.direct_io});
     streamer = std::make_unique<stream::WeightStreamer>(weights.segments, *drives,
                                                         streamer_options(weights, planned.plan));
-    spine =
-        std::make_unique<stream::SpineReader>(*streamer, weights.pass_order, planned.plan.pinned,
-                                              planned.plan.spine_slots > 0 ? kLookaheadPanels : 0);
+    spine = std::make_unique<stream::SpineReader>(*streamer, weights.pass_order,
+                                                  planned.plan.pinned, kLookaheadPanels);
     backend = make_backend(shape, planned.options);
     model = std::make_unique<Model>(shape, weights, *embedding, *streamer, *spine, *backend,
                                     model_options(planned.options));

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/model_scratch.h"
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -100,7 +101,14 @@ void Model::check(const Batch& batch) const {
                   token.value, shape_.vocab - 1);
     }
   }
+  SLUICE_CHECK(std::ranges::is_sorted(batch.logits_rows) &&
+               (batch.logits_rows.empty() || batch.logits_rows.back() < batch.tokens.size()));
   for_each_sequence(batch, [](SequenceState& state, uint32_t, uint32_t rows) {
+    if (state.interrupted()) {
+      throw Error(ErrorCode::kInvalidInput,
+                  "the sequence was interrupted in the middle of a pass; clear it or cut it to a "
+                  "saved point");
+    }
     if (rows > state.context() - state.length()) {
       throw Error(
           ErrorCode::kInvalidInput,
@@ -124,6 +132,7 @@ void Model::forward(const Batch& batch, std::span<float> logits_out) {
       std::span(scratch_->embedded).first(rows * embedding_.row_bytes());
   embedding_.read(batch.tokens, embedded);
   backend_.decode_bf16(embedded, scratch_->stream);
+  for_each_sequence(batch, [](SequenceState& state, uint32_t, uint32_t) { state.begin_pass(); });
   for (uint32_t l = 0; l < shape_.layers; ++l) {
     layers_done_ = l;
     if (cancel_ != nullptr && *cancel_)
@@ -324,6 +333,7 @@ void Model::experts(uint32_t l, Tensor latent, stream::SegmentBatch arriving, Te
 }
 
 void Model::logits(const Batch& batch, std::span<float> out) {
+  if (batch.logits_rows.empty() && observer_ == nullptr) return;
   Scratch& s = *scratch_;
   backend_.attn_residual(s.sources(), s.output_residual, shape_.norm_epsilon, s.mixed);
   observe(0, Tap::kFinalIn, s.mixed);

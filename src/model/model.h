@@ -56,9 +56,10 @@ class Model {
   ~Model();
 
   /// Runs the rows through all layers. logits: [logits_rows.size(), vocab]. Throws
-  /// Error(kInvalidInput) when a token is not in the vocabulary or a sequence would pass its
-  /// context, before anything changes; throws Error(kIo) when weights cannot be read: the states of
-  /// the batch are then undefined.
+  /// Error(kInvalidInput) when a token is not in the vocabulary, a sequence would pass its context
+  /// or was interrupted, before anything changes. Throws Error(kIo) when weights cannot be read,
+  /// kCorrupt when they are damaged, kCancelled: the states of the batch are then interrupted, and
+  /// the model is ready for another pass.
   void forward(const Batch& batch, std::span<float> logits);
 
   void set_observer(ForwardObserver* observer) { observer_ = observer; }

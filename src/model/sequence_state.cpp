@@ -2,10 +2,12 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "format/output_file.h"
 
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <span>
 
 namespace sluice::model {
 namespace {
@@ -17,7 +19,7 @@ constexpr uint32_t kVersion = 1;
 struct Header {
   char magic[8];
   uint32_t version, length;
-  uint64_t shape_digest, payload_bytes;
+  uint64_t shape_digest, payload_bytes, payload_digest;
 };
 
 uint64_t mix(uint64_t digest, uint64_t value) {
@@ -25,7 +27,30 @@ uint64_t mix(uint64_t digest, uint64_t value) {
   return digest ^ (digest >> 29);
 }
 
+uint64_t mix_bytes(uint64_t digest, std::span<const std::byte> bytes) {
+  for (; bytes.size() >= sizeof digest; bytes = bytes.subspan(sizeof digest)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof word);
+    digest = mix(digest, word);
+  }
+  for (const std::byte byte : bytes) digest = mix(digest, static_cast<uint64_t>(byte));
+  return digest;
+}
+
 size_t bytes_of(backend::Tensor tensor) { return tensor.size() * tensor.element_bytes; }
+
+// In pieces of some megabytes: a whole tensor may be a large share of the memory.
+template <class Body>
+void for_each_piece(const std::vector<backend::Tensor>& tensors, Body body) {
+  constexpr uint64_t kPieceBytes = 4u << 20;
+  for (const backend::Tensor tensor : tensors) {
+    const uint64_t row_bytes = uint64_t{tensor.cols} * tensor.element_bytes;
+    const auto rows = static_cast<uint32_t>(std::max<uint64_t>(1, kPieceBytes / row_bytes));
+    for (uint32_t first = 0; first < tensor.rows; first += rows) {
+      body(tensor.slice(first, std::min(rows, tensor.rows - first)));
+    }
+  }
+}
 
 }  // namespace
 
@@ -90,9 +115,9 @@ void SequenceState::copy_recurrent_from(const std::byte* from) {
 }
 
 void SequenceState::clear() {
-  const std::vector<std::byte> zeros(recurrent_bytes());
-  copy_recurrent_from(zeros.data());
+  for (const backend::Tensor tensor : recurrent_tensors()) backend_.zero(tensor);
   length_ = 0;
+  interrupted_ = false;
 }
 
 SequenceState::SavedPoint SequenceState::save_point() const {
@@ -107,11 +132,13 @@ void SequenceState::cut(const SavedPoint& point) {
   SLUICE_CHECK(point.length_ <= length_ && point.recurrent_.size() == recurrent_bytes());
   copy_recurrent_from(point.recurrent_.data());
   length_ = point.length_;
+  interrupted_ = false;
 }
 
 void SequenceState::advance(uint32_t rows) {
   SLUICE_CHECK(rows <= context_ - length_);
   length_ += rows;
+  interrupted_ = false;
 }
 
 uint64_t SequenceState::shape_digest() const {
@@ -133,35 +160,28 @@ std::vector<backend::Tensor> SequenceState::tensors(uint32_t length) const {
 }
 
 void SequenceState::save(const std::filesystem::path& path) const {
+  if (interrupted_) {
+    throw Error(ErrorCode::kInvalidInput,
+                "{}: the sequence was interrupted in the middle of a pass and cannot be saved",
+                path.string());
+  }
   Header header{};
   std::copy(std::begin(kMagic), std::end(kMagic), header.magic);
   header.version = kVersion;
   header.length = length_;
   header.shape_digest = shape_digest();
-  const std::vector<backend::Tensor> all = tensors(length_);
-  for (const backend::Tensor tensor : all) header.payload_bytes += bytes_of(tensor);
-
-  const std::filesystem::path temporary = path.string() + ".tmp";
-  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
-  out.write(reinterpret_cast<const char*>(&header), sizeof header);
-  std::vector<std::byte>
-      bytes;  // One tensor at a time: all of them may be a large share of the memory.
-  for (const backend::Tensor tensor : all) {
-    bytes.resize(bytes_of(tensor));
-    backend_.download_raw(tensor, bytes);
-    out.write(reinterpret_cast<const char*>(bytes.data()),
-              static_cast<std::streamsize>(bytes.size()));
-  }
-  out.close();
-  std::error_code failure;
-  if (out) std::filesystem::rename(temporary, path, failure);
-  if (!out || failure) {
-    std::error_code ignored;
-    std::filesystem::remove(temporary, ignored);
-    throw Error(ErrorCode::kIo,
-                "{}: the sequence state cannot be written; is the disk full or read-only?",
-                path.string());
-  }
+  format::OutputFile out(path);
+  out.write(std::as_bytes(std::span(&header, 1)));
+  std::vector<std::byte> bytes;
+  for_each_piece(tensors(length_), [&](backend::Tensor piece) {
+    bytes.resize(bytes_of(piece));
+    backend_.download_raw(piece, bytes);
+    header.payload_bytes += bytes.size();
+    header.payload_digest = mix_bytes(header.payload_digest, bytes);
+    out.write(bytes);
+  });
+  out.write_at(0, {reinterpret_cast<const char*>(&header), sizeof header});
+  out.commit();
 }
 
 void SequenceState::load(const std::filesystem::path& path) {
@@ -195,14 +215,20 @@ void SequenceState::load(const std::filesystem::path& path) {
       std::filesystem::file_size(path, failure) != expected + sizeof header || failure) {
     throw corrupt("has the wrong size: it is damaged or was cut off");
   }
+  interrupted_ = true;
+  uint64_t digest = 0;
   std::vector<std::byte> bytes;
-  for (const backend::Tensor tensor : all) {
-    bytes.resize(bytes_of(tensor));
+  for_each_piece(all, [&](backend::Tensor piece) {
+    bytes.resize(bytes_of(piece));
     in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     if (!in) throw Error(ErrorCode::kIo, "{}: cannot be read to its end", path.string());
-    backend_.upload_raw(bytes, tensor);
-  }
+    digest = mix_bytes(digest, bytes);
+    backend_.upload_raw(bytes, piece);
+  });
+  if (digest != header.payload_digest)
+    throw corrupt("is damaged: its contents do not match their digest");
   length_ = header.length;
+  interrupted_ = false;
 }
 
 }  // namespace sluice::model

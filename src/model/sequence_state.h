@@ -20,6 +20,9 @@ class SequenceState {
 
   [[nodiscard]] uint32_t length() const { return length_; }    ///< Tokens seen.
   [[nodiscard]] uint32_t context() const { return context_; }  ///< Tokens that fit.
+  /// A pass or a load() was interrupted: the contents belong to no length. Only clear(), load() and
+  /// cut() (KDA is restored, and MLA rows past the length are dropped anyway) lead back.
+  [[nodiscard]] bool interrupted() const { return interrupted_; }
   /// Bytes that the constructor reserves.
   [[nodiscard]] static uint64_t bytes(const ModelShape& shape, uint32_t element_bytes,
                                       uint32_t context);
@@ -38,11 +41,14 @@ class SequenceState {
     uint32_t length_ = 0;
     std::vector<std::byte> recurrent_;
   };
+  /// Takes as much memory as the recurrent state (465 MB for K3), which the caller must have room
+  /// for.
   [[nodiscard]] SavedPoint save_point() const;
   /// Cuts the sequence to a point saved from it at or before its present length.
   void cut(const SavedPoint& point);
 
-  /// Writes all of it to a file (temporary file, then rename). Throws Error(kIo).
+  /// Writes all of it to a file, which appears whole or not at all. Throws Error(kIo), and
+  /// Error(kInvalidInput) for an interrupted state.
   void save(const std::filesystem::path& path) const;
   /// Reads what save() wrote for the same shape and backend precision. Throws Error(kCorrupt) that
   /// names the file when it is damaged or of another shape, Error(kOutOfMemory) when it does not
@@ -58,7 +64,9 @@ class SequenceState {
   };
   Kda& kda(uint32_t layer) { return kda_[slot_of_[layer]]; }
   Mla& mla(uint32_t layer) { return mla_[slot_of_[layer]]; }
-  /// The forward pass says that it has added `rows` tokens.
+  /// The forward pass says that it starts to change the contents, and that it has added `rows`
+  /// tokens.
+  void begin_pass() { interrupted_ = true; }
   void advance(uint32_t rows);
 
  private:
@@ -74,6 +82,7 @@ class SequenceState {
   backend::Backend& backend_;
   const uint32_t context_;
   uint32_t length_ = 0;
+  bool interrupted_ = false;
   std::vector<uint32_t> slot_of_;  // Layer to index into kda_ or mla_.
   std::vector<Kda> kda_;
   std::vector<Mla> mla_;

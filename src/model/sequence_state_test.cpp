@@ -120,7 +120,8 @@ TEST_F(SequenceStateTest, RefusesDamagedFiles) {
     std::ofstream(file("bad.state"), std::ios::binary) << bad;
     EXPECT_THROW(state.load(file("bad.state")), Error) << bytes << " bytes";
   }
-  for (const size_t at : {0u, 8u, 12u, 16u, 24u}) {  // Magic, version, length, shape, size.
+  for (const size_t at :
+       {0u, 8u, 12u, 16u, 24u, 32u, 41u}) {  // Each field of the header, then a number.
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 0x40);
     std::ofstream(file("bad.state"), std::ios::binary) << bad;

@@ -182,6 +182,10 @@ void read_experts(const Fields& text, ModelShape& shape) {
       text.has("routed_scaling_factor") ? text.number("routed_scaling_factor", 0, 1e6) : 1.0f;
   shape.situ_beta = text.number("activation_situ_beta", 1e-3, 1e6);
   shape.situ_linear_beta = text.number("activation_situ_linear_beta", 1e-3, 1e6);
+  if (uint64_t{shape.experts_per_token} * shape.latent > 16 * uint64_t{kWidthMax}) {
+    text.unsupported("num_experts_per_token",
+                     "times routed_expert_hidden_size is wider than 16 million columns");
+  }
   for (const auto& [name, width] : {std::pair{"moe_intermediate_size", shape.expert_hidden},
                                     std::pair{"routed_expert_hidden_size", shape.latent}}) {
     if (width % 32 != 0) {

@@ -75,6 +75,7 @@ void SpineReader::reset() {
   // The middle of a pass gives way to the start of the next.
   position_ = start_of_pass(position_ + order_.size() - 1);
   seen_ = position_;
+  std::ranges::fill(skipped_at_, 0);  // A pass that was left at its very start is begun again.
 }
 
 void SpineReader::request_ahead() {

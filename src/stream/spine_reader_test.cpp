@@ -146,6 +146,15 @@ TEST(SpineReader, APassThatFailedIsFollowedByAWholeOne) {
   world.take(0, kPanels);
 }
 
+TEST(SpineReader, APassThatFailedBeforeItBeganForgetsItsSkips) {
+  World world({3});
+  world.spine->skip({7});
+  world.spine->reset();
+  world.spine->skip({7});
+  world.spine->reset();
+  world.take(0, kPanels);
+}
+
 TEST(SpineReader, AnUntakenBatchOfExpertsDoesNotDelayIt) {
   World world({});
   world.take(0);

@@ -6,6 +6,7 @@
 #include "kernels/kernel_table.h"
 #include "model/loaded_model.h"
 
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <unistd.h>
@@ -222,6 +223,58 @@ TEST(Invariance, TwoSequencesInterleaved) {
     at += rows;
   }
   expect_same(bits, "interleaved with another sequence");
+}
+
+/// Raises a flag once a layer is done, as a person's Ctrl-C would.
+class CancelAfter final : public model::ForwardObserver {
+ public:
+  CancelAfter(uint32_t layer, std::atomic<bool>& flag) : layer_(layer), flag_(flag) {}
+  void on_tensor(uint32_t layer, model::Tap tap, backend::Tensor) override {
+    if (tap == model::Tap::kPrefix && layer == layer_) flag_ = true;
+  }
+  void on_routes(uint32_t, const backend::Routes&) override {}
+
+ private:
+  const uint32_t layer_;
+  std::atomic<bool>& flag_;
+};
+
+TEST(Invariance, CancelledPassesLeaveNothingBehind) {
+  for (const bool streaming : {false, true}) {
+    LoadOptions options = base_options();
+    if (streaming)
+      options.memory_bytes = model::inspect_model(checkpoint(), options).plan.minimum_bytes;
+    LoadedModel loaded(checkpoint(), options);
+    const std::unique_ptr<SequenceState> state = loaded.make_state();
+    const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded), others = tokens(7, 5);
+    const std::vector<SequenceState*> states(others.size(), state.get());
+    std::atomic<bool> cancel = false;
+    loaded.model().set_cancel_flag(&cancel);
+    Bits bits;
+    for (uint32_t at = 0; at < ids.size(); at += 5) {
+      const SequenceState::SavedPoint point = state->save_point();
+      // Without logits, as a prompt's early chunk runs; stopped before the first layer, then after
+      // each.
+      const uint32_t stop = at / 5 % loaded.shape().layers;
+      CancelAfter observer(stop - 1, cancel);
+      cancel = stop == 0;
+      loaded.model().set_observer(&observer);
+      EXPECT_THROW(loaded.model().forward({others, states, {}}, {}), Error) << "layer " << stop;
+      cancel = false;
+      loaded.model().set_observer(nullptr);
+      EXPECT_TRUE(state->interrupted());
+      EXPECT_THROW(loaded.model().forward({others, states, {}}, {}), Error)
+          << "an interrupted sequence went on";
+      state->cut(point);
+      // A whole pass without logits in between, undone as well.
+      loaded.model().forward(
+          {.tokens = others, .states = states, .logits_rows = {}, .another_follows = true}, {});
+      state->cut(point);
+      forward(loaded, *state, std::span(ids).subspan(at, std::min<size_t>(5, ids.size() - at)),
+              bits);
+    }
+    expect_same(bits, streaming ? "with a streaming spine" : "with a resident spine");
+  }
 }
 
 TEST(Invariance, SameSequenceTwice) {
