@@ -9,9 +9,11 @@
 namespace sluice::backend {
 namespace {
 
-// Weight rows that a worker takes at a time: small enough to share the last ones evenly, large
-// enough that taking them costs nothing beside reading them.
+// Weight rows that a worker takes at a time, at least: enough that taking them costs nothing beside
+// reading them. A long panel is cut in a few ranges a worker, because the kernels read ahead past
+// the end of a range, into rows that another worker reads as well.
 constexpr size_t kWeightRows = 16;
+constexpr size_t kRangesPerWorker = 4;
 // Elements below which forking costs more than the work.
 constexpr size_t kElementGrain = 16384;
 
@@ -139,15 +141,18 @@ void CpuBackend::matmul(Tensor x, const Panel& panel, Tensor y) {
     for (uint32_t i = 0; i < rows; ++i) {
       kernels_.pack_bf16(row(x, first + i), x.cols, numbers(packed_) + i * stride);
     }
-    pool_.parallel_for(panel.rows, kWeightRows, [&](uint32_t, size_t begin, size_t end) {
-      const kernels::MatmulShape shape{.w_rows = end - begin,
-                                       .columns = x.cols,
-                                       .x_rows = rows,
-                                       .x_stride = stride,
-                                       .y_stride = y.cols};
-      kernels_.matmul_bf16(shape, panel.weights + begin * x.cols * 2, numbers(packed_),
-                           row(y, first) + panel.first_row + begin);
-    });
+    pool_.parallel_for(
+        panel.rows,
+        std::max<size_t>(kWeightRows, panel.rows / (kRangesPerWorker * pool_.threads())),
+        [&](uint32_t, size_t begin, size_t end) {
+          const kernels::MatmulShape shape{.w_rows = end - begin,
+                                           .columns = x.cols,
+                                           .x_rows = rows,
+                                           .x_stride = stride,
+                                           .y_stride = y.cols};
+          kernels_.matmul_bf16(shape, panel.weights + begin * x.cols * 2, numbers(packed_),
+                               row(y, first) + panel.first_row + begin);
+        });
   }
 }
 
