@@ -82,7 +82,6 @@ struct MlaShape {
 class Backend {
  public:
   virtual ~Backend() = default;
-  [[nodiscard]] virtual std::string_view name() const = 0;
 
   // --- Memory
   // ----------------------------------------------------------------------------------------------

@@ -178,11 +178,6 @@ Option* OptionList::find(std::string_view name) {
   return found == options_.end() ? nullptr : &*found;
 }
 
-bool OptionList::seen(std::string_view name) const {
-  return std::ranges::any_of(
-      options_, [&](const Option& option) { return option.text.name == name && option.seen; });
-}
-
 void OptionList::store_argument(std::string_view value) {
   for (Option& option : options_) {
     if (!option.positional || option.seen) continue;

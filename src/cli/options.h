@@ -74,7 +74,6 @@ class OptionList {
   /// Error(kInvalidInput) that names what is unknown (and what may have been meant), missing or out
   /// of range.
   void parse(std::span<const std::string_view> arguments);
-  [[nodiscard]] bool seen(std::string_view name) const;
   [[nodiscard]] std::span<const Option> all() const { return options_; }
 
  private:

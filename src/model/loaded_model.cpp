@@ -195,12 +195,9 @@ LoadedModel::LoadedModel(LoadedModel&&) noexcept = default;
 Model& LoadedModel::model() { return *impl_->model; }
 const ModelShape& LoadedModel::shape() const { return impl_->shape; }
 const format::Checkpoint& LoadedModel::checkpoint() const { return impl_->checkpoint; }
-const WeightMap& LoadedModel::weights() const { return impl_->weights; }
 stream::WeightStreamer& LoadedModel::streamer() { return *impl_->streamer; }
-const io::DriveArray& LoadedModel::drives() const { return *impl_->drives; }
 const stream::MemoryPlan& LoadedModel::plan() const { return impl_->planned.plan; }
 const LoadOptions& LoadedModel::options() const { return impl_->planned.options; }
-uint32_t LoadedModel::threads() const { return impl_->planned.options.threads; }
 std::string LoadedModel::memory_table() const {
   return stream::memory_table(impl_->planned.needs, impl_->planned.plan);
 }

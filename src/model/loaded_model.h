@@ -1,7 +1,6 @@
 #pragma once
 #include "backend/backend.h"
 #include "format/checkpoint.h"
-#include "io/drive_array.h"
 #include "model/model.h"
 #include "stream/memory_plan.h"
 
@@ -40,14 +39,11 @@ class LoadedModel {
   [[nodiscard]] Model& model();
   [[nodiscard]] const ModelShape& shape() const;
   [[nodiscard]] const format::Checkpoint& checkpoint() const;
-  [[nodiscard]] const WeightMap& weights() const;
   [[nodiscard]] stream::WeightStreamer& streamer();
-  [[nodiscard]] const io::DriveArray& drives() const;
   [[nodiscard]] const stream::MemoryPlan& plan() const;
   [[nodiscard]] std::string memory_table() const;
   [[nodiscard]] const LoadOptions& options() const;  ///< With the zeros filled in.
   [[nodiscard]] std::unique_ptr<SequenceState> make_state();
-  [[nodiscard]] uint32_t threads() const;
   /// Files that are read through the page cache although direct reads were asked for; empty when
   /// none.
   [[nodiscard]] std::string buffered_files() const;

@@ -68,7 +68,6 @@ class Comparison final : public model::ForwardObserver {
     const double limit = feed_ ? kModuleTolerance : kStreamTolerance;
     const double error = relative_error(got, want);
     EXPECT_LE(error, limit) << name;
-    worst_ = std::max(worst_, error);
     // The stream is fed as well: mixtures read it and the anchors that are copied from it.
     if (feed_) backend_.upload(want, tensor);
     ++compared_;
@@ -100,7 +99,6 @@ class Comparison final : public model::ForwardObserver {
   backend::Backend& backend_;
   const bool feed_;
   size_t compared_ = 0;
-  double worst_ = 0;
 };
 
 struct Run {

@@ -16,7 +16,6 @@ class CpuBackend final : public HostBackend<float> {
  public:
   CpuBackend(const kernels::KernelTable& kernels, const CpuOptions& options);
 
-  [[nodiscard]] std::string_view name() const override { return "cpu"; }
   void decode_bf16(std::span<const std::byte> bytes, Tensor x) override;
   void rms_norm(Tensor x, Tensor gain, float epsilon, Tensor y) override;
   void matmul(Tensor x, const Panel& panel, Tensor y) override;

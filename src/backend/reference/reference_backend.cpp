@@ -40,8 +40,11 @@ std::vector<double> mxfp4_row(const std::byte* codes, const std::byte* scales, s
   std::vector<double> values(columns);
   double factor = 0;
   for (size_t c = 0; c < columns; ++c) {
-    if (c % 32 == 0)
-      factor = std::ldexp(1.0, static_cast<int>(scales[row * (columns / 32) + c / 32]) - 127);
+    if (c % 32 == 0) {
+      const auto scale = static_cast<int>(scales[row * (columns / 32) + c / 32]);
+      factor =
+          scale == 255 ? std::numeric_limits<double>::quiet_NaN() : std::ldexp(1.0, scale - 127);
+    }
     const auto byte = static_cast<unsigned>(codes[row * (columns / 2) + c / 2]);
     const unsigned code = c % 2 == 0 ? byte & 15 : byte >> 4;
     values[c] = ((code & 8) != 0 ? -factor : factor) * kMagnitude[code & 7];
@@ -69,8 +72,6 @@ void softmax(std::vector<double>& x) {
 
 class ReferenceBackend final : public HostBackend<double> {
  public:
-  std::string_view name() const override { return "reference"; }
-
   void decode_bf16(std::span<const std::byte> bytes, Tensor x) override {
     SLUICE_CHECK(bytes.size() == 2 * x.size());
     for (size_t i = 0; i < x.size(); ++i) numbers(x)[i] = bf16_at(bytes.data(), i);
