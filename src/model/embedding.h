@@ -1,6 +1,7 @@
 #pragma once
 #include "base/types.h"
 #include "format/checkpoint.h"
+#include "io/input_file.h"
 
 #include <cstddef>
 #include <span>
@@ -14,9 +15,6 @@ class EmbeddingTable {
  public:
   /// `tensor`: BF16 [vocab, hidden]. Throws Error(kIo) that names the file.
   EmbeddingTable(const format::Checkpoint& checkpoint, const format::TensorInfo& tensor);
-  ~EmbeddingTable();
-  EmbeddingTable(const EmbeddingTable&) = delete;
-  EmbeddingTable& operator=(const EmbeddingTable&) = delete;
 
   /// Bytes of one row.
   [[nodiscard]] size_t row_bytes() const { return row_bytes_; }
@@ -24,10 +22,9 @@ class EmbeddingTable {
   void read(std::span<const TokenId> tokens, std::span<std::byte> rows) const;
 
  private:
-  std::string path_;
-  int file_ = -1;
-  uint64_t offset_ = 0;
-  size_t row_bytes_ = 0;
+  io::InputFile file_;
+  const uint64_t offset_;
+  const size_t row_bytes_;
 };
 
 }  // namespace sluice::model
