@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-/// The kind of an Error; the command line maps each to an exit code, the server to an HTTP status.
+/// The kind of an Error; the command line maps each to an exit code.
 enum class ErrorCode : uint8_t {
   kInvalidInput,  ///< An option, prompt, id or request that cannot be right.
   kNotFound,      ///< A file, folder or tensor that does not exist.
@@ -19,8 +19,8 @@ enum class ErrorCode : uint8_t {
   kCancelled,     ///< The user stopped it.
 };
 
-/// Ends one operation: program start, or one request. Caught in main, Engine::run and the HTTP
-/// handler, nowhere else. Outcomes that a caller acts on (a failed read, a miss) are values
+/// Ends one operation: program start, a generation, or a command of the conversation. Caught where
+/// those begin, nowhere else. Outcomes that a caller acts on (a failed read, a miss) are values
 /// instead. The text says what, where (file, tensor, drive, field or option) and what to do.
 class Error : public std::runtime_error {
  public:

@@ -8,6 +8,7 @@
 #endif
 
 #include "base/check.h"
+#include "base/start_thread.h"
 
 namespace sluice {
 namespace {
@@ -29,11 +30,12 @@ void pause_processor() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(uint32_t threads) {
+// Delegates, so that the destructor ends the workers that run when one cannot be started.
+ThreadPool::ThreadPool(uint32_t threads) : ThreadPool() {
   SLUICE_CHECK(threads >= 1);
   workers_.reserve(threads - 1);
   for (uint32_t worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { work(worker); });
+    workers_.push_back(start_thread([this, worker] { work(worker); }));
   }
 }
 

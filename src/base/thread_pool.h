@@ -15,7 +15,7 @@ namespace sluice {
 /// some microseconds, then sleep.
 class ThreadPool {
  public:
-  /// `threads` >= 1, the caller included.
+  /// `threads` >= 1, the caller included. Throws Error as start_thread() does.
   explicit ThreadPool(uint32_t threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -41,6 +41,8 @@ class ThreadPool {
   }
 
  private:
+  ThreadPool() = default;
+
   struct Job {
     void (*call)(void* context, uint32_t worker, size_t begin, size_t end) = nullptr;
     void* context = nullptr;

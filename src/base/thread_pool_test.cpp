@@ -2,8 +2,13 @@
 // of jobs.
 #include "base/thread_pool.h"
 
+#include "base/error.h"
+
 #include <atomic>
+#include <cstdlib>
 #include <numeric>
+#include <string_view>
+#include <sys/resource.h>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -34,6 +39,25 @@ TEST(ThreadPool, ManyShortJobsInARow) {
     pool.parallel_for(16, 1, [&](uint32_t, size_t begin, size_t) { sum += begin; });
   }
   EXPECT_EQ(sum, 5000u * (15 * 16 / 2));
+}
+
+/// In a process of its own: starts threads until there is no room for another stack.
+int exit_code_without_room_for_threads() {
+  const rlimit little{uint64_t{256} << 20, uint64_t{256} << 20};
+  if (::setrlimit(RLIMIT_AS, &little) != 0) return 2;
+  try {
+    const ThreadPool pool(10'000);
+  } catch (const Error& error) {
+    return std::string_view(error.what()).find("--threads") == std::string_view::npos ? 3 : 0;
+  }
+  return 1;
+}
+
+TEST(ThreadPoolDeathTest, SaysThatTheSystemRefusesThreads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs more address space than this limit leaves";
+#endif
+  EXPECT_EXIT(std::_Exit(exit_code_without_room_for_threads()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -94,11 +94,13 @@ engine::GenerateResult answer(model::LoadedModel& loaded, model::SequenceState& 
     progress.start_answer(task.stream != nullptr && task.stream->splits_channels());
     if (then) then();
   };
-  callbacks.on_token = [&, stops = request.stop_ids](TokenId token) {
+  callbacks.on_token = [&, stops = request.stop_ids,
+                        then = std::move(callbacks.on_token)](TokenId token) {
     progress.count_token();
     const bool end = std::ranges::find(stops, token) != stops.end();
-    if (end || task.stream == nullptr) return true;
-    return task.stream->push(token, task.tokenizer->bytes(token));
+    const bool go_on =
+        end || task.stream == nullptr || task.stream->push(token, task.tokenizer->bytes(token));
+    return go_on && (!then || then(token));
   };
   engine::GenerateResult result =
       engine::generate(loaded, state, std::move(request), callbacks, cancel);
@@ -121,13 +123,14 @@ model::LoadedModel open_model(const std::string& folder, const model::LoadOption
   return loaded;
 }
 
-AnswerStream::Show show_on_terminal() {
+AnswerStream::Show show_on_terminal(std::function<void(std::string_view)> write) {
   const bool dim = stderr_is_terminal();
-  return [dim, in_reasoning = false](Channel channel, std::string_view text) mutable {
+  return [dim, write = std::move(write), in_reasoning = false](Channel channel,
+                                                               std::string_view text) mutable {
     if (in_reasoning && channel == Channel::kAnswer) fmt::print(stderr, "\n");
     in_reasoning = channel == Channel::kReasoning;
     if (channel == Channel::kAnswer) {
-      write_output(text);
+      write(text);
     } else {
       fmt::print(stderr, "{}{}{}", dim ? "\x1b[2m" : "", text, dim ? "\x1b[0m" : "");
     }

@@ -2,12 +2,15 @@
 #include "base/types.h"
 #include "cli/answer_options.h"
 #include "cli/answer_stream.h"
+#include "cli/terminal.h"
 #include "engine/generate.h"
 #include "model/loaded_model.h"
 #include "text/tokenizer.h"
 
 #include <atomic>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::cli {
@@ -19,7 +22,7 @@ struct AnswerTask {
   bool run_last = false;                       ///< As engine::GenerateRequest has it.
   AnswerStream* stream = nullptr;              ///< Receives the tokens; null without a tokenizer.
   const text::Tokenizer* tokenizer = nullptr;  ///< Null when the folder has none.
-  engine::GenerateCallbacks callbacks;         ///< on_logits and on_prompt_done are passed on.
+  engine::GenerateCallbacks callbacks;         ///< on_prompt_progress is set anew.
 };
 
 /// Generates one answer with progress on standard error. Setting `cancel` ends it early.
@@ -32,7 +35,9 @@ struct AnswerTask {
                                             const model::LoadOptions& options,
                                             const AnswerSettings& settings);
 
-/// Shows an answer on standard output and reasoning, dimmed on a terminal, on standard error.
-[[nodiscard]] AnswerStream::Show show_on_terminal();
+/// Shows an answer through `write`, on standard output as a rule, and reasoning, dimmed on a
+/// terminal, on standard error.
+[[nodiscard]] AnswerStream::Show show_on_terminal(
+    std::function<void(std::string_view)> write = write_output);
 
 }  // namespace sluice::cli

@@ -15,14 +15,18 @@ void declare_answer_options(OptionList& options, AnswerSettings& settings) {
   options.flag({"ignore-eos", "", "do not end at the model's own end tokens"}, settings.ignore_eos);
 
   options.group("Sampling");
-  options.number({"temperature", "T", "0 always takes the most probable token"},
+  options.number({"temperature", "T",
+                  "0 always takes the most probable token, whatever the filters and the seed"},
                  sampling.temperature, {0.0, 100.0});
   options.number({"top-k", "K", "draw from the K most probable tokens; 0: from all"},
                  sampling.top_k, {0, std::numeric_limits<uint32_t>::max()});
+  options.needs("temperature");
   options.number({"top-p", "P", "draw from the fewest tokens that hold this probability"},
                  sampling.top_p, {0.0, 1.0});
+  options.needs("temperature");
   options.number({"min-p", "P", "drop tokens below this share of the best one's probability"},
                  sampling.min_p, {0.0, 1.0});
+  options.needs("temperature");
   options.number({"repetition-penalty", "X", "weakens every token seen so far; 1: off"},
                  sampling.repetition_penalty, {0.01, 100.0});
   options.number({"presence-penalty", "X", "weakens tokens that the answer has; 0: off"},
@@ -31,6 +35,7 @@ void declare_answer_options(OptionList& options, AnswerSettings& settings) {
                  sampling.frequency_penalty, {-100.0, 100.0});
   options.number({"seed", "N", "the same seed draws the same tokens, on every machine"},
                  sampling.seed, {0, std::numeric_limits<uint64_t>::max()});
+  options.needs("temperature");
 
   options.group("Output");
   options.flag({"stats", "", "print the memory table and speeds on standard error"},

@@ -53,6 +53,7 @@ class ChatCommand : public Command {
   enum class Next : uint8_t { kGoOn, kQuit, kCancelled };
   Next command(std::string_view line);
   Next turn(const std::string& message);
+  std::string move_conversation(bool save, const std::string& path);
   void reset();
   [[nodiscard]] AnswerTask next_task(std::vector<TokenId> tokens);
 
@@ -126,6 +127,20 @@ ChatCommand::Next ChatCommand::turn(const std::string& message) {
   return Next::kGoOn;
 }
 
+/// To or from a file. Returns what went wrong, which is no reason to end the program.
+std::string ChatCommand::move_conversation(bool save, const std::string& path) {
+  try {
+    if (save) {
+      save_conversation(path, messages_);
+    } else {
+      messages_ = load_conversation(path);
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
 ChatCommand::Next ChatCommand::command(std::string_view line) {
   const size_t space = std::min(line.find(' '), line.size());
   const std::string word(line.substr(0, space));
@@ -137,12 +152,7 @@ ChatCommand::Next ChatCommand::command(std::string_view line) {
   } else if (word == "/help") {
     fmt::print(stderr, "{}", kHelp);
   } else if (word == "/save" || word == "/load") {
-    if (rest.empty()) {
-      trouble = word + " needs a file";
-    } else {
-      trouble =
-          word == "/save" ? save_conversation(rest, messages_) : load_conversation(rest, messages_);
-    }
+    trouble = rest.empty() ? word + " needs a file" : move_conversation(word == "/save", rest);
   } else if (word == "/effort") {
     const std::vector<std::string>& names = effort_names();
     if (std::ranges::find(names, rest) != names.end()) {

@@ -1,13 +1,12 @@
 #include "cli/conversation.h"
 
+#include "base/error.h"
 #include "base/read_file.h"
+#include "format/output_file.h"
 
-#include <fstream>
-#include <iterator>
-#include <system_error>
+#include <string>
 #include <utility>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace sluice::cli {
@@ -32,50 +31,46 @@ bool is_message(const Json& message) {
 
 }  // namespace
 
-std::string save_conversation(const std::filesystem::path& path,
-                              const std::vector<ChatMessage>& messages) {
+void save_conversation(const std::filesystem::path& path,
+                       const std::vector<ChatMessage>& messages) {
   Json list = Json::array();
   for (const ChatMessage& message : messages) {
     Json entry = {{"role", message.role}, {"content", message.content}};
     if (!message.reasoning.empty()) entry["reasoning_content"] = message.reasoning;
     list.push_back(std::move(entry));
   }
-  std::filesystem::path temporary = path;
-  temporary += ".part";
-  std::ofstream file(temporary, std::ios::binary);
+  format::OutputFile file(path);
   // Texts come from tokens, so they may hold bytes that are no UTF-8; JSON cannot.
-  file << Json{{"messages", std::move(list)}}.dump(2, ' ', false, Json::error_handler_t::replace)
-       << '\n';
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(temporary, path, error);
-  if (!file || error) {
-    std::filesystem::remove(temporary, error);
-    return fmt::format("cannot write {}", path.string());
-  }
-  return {};
+  file.write(
+      Json{{"messages", std::move(list)}}.dump(2, ' ', false, Json::error_handler_t::replace));
+  file.write("\n");
+  file.commit();
 }
 
-std::string load_conversation(const std::filesystem::path& path,
-                              std::vector<ChatMessage>& messages) {
+std::vector<ChatMessage> load_conversation(const std::filesystem::path& path) {
   constexpr uint64_t kConversationBytesMax = 1u << 30;
   const FileText file = read_file(path, kConversationBytesMax);
-  if (!file.trouble.empty()) return fmt::format("{} {}", path.string(), file.trouble);
+  if (!file.trouble.empty()) {
+    const bool exists = std::filesystem::exists(path);
+    throw Error(exists ? ErrorCode::kIo : ErrorCode::kNotFound, "{}: {}", path.string(),
+                file.trouble);
+  }
   const Json parsed = Json::parse(file.text, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("messages") || !parsed["messages"].is_array()) {
-    return fmt::format("{} is not a saved conversation", path.string());
+    throw Error(ErrorCode::kInvalidInput, "{}: is not a conversation that /save wrote",
+                path.string());
   }
-  std::vector<ChatMessage> loaded;
+  std::vector<ChatMessage> messages;
   for (const Json& message : parsed["messages"]) {
     if (!is_message(message)) {
-      return fmt::format("{}: message {} has no role of system, user or assistant, or no text",
-                         path.string(), loaded.size());
+      throw Error(ErrorCode::kInvalidInput,
+                  "{}: message {} has no role of system, user or assistant, or no text",
+                  path.string(), messages.size());
     }
-    loaded.push_back({text_of(message, "role"), text_of(message, "content"),
-                      text_of(message, "reasoning_content")});
+    messages.push_back({text_of(message, "role"), text_of(message, "content"),
+                        text_of(message, "reasoning_content")});
   }
-  messages = std::move(loaded);
-  return {};
+  return messages;
 }
 
 }  // namespace sluice::cli

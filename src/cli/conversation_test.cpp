@@ -2,8 +2,11 @@
 // program.
 #include "cli/conversation.h"
 
+#include "base/error.h"
+
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,9 +28,8 @@ TEST(Conversation, ComesBackAsItWas) {
                                              {"user", "\"quotes\"\n\t\xe4\xbd\xa0", ""},
                                              {"assistant", "", "thinking <|open|>"}};
   const auto path = temporary("whole.json");
-  EXPECT_EQ(save_conversation(path, messages), "");
-  std::vector<ChatMessage> back;
-  EXPECT_EQ(load_conversation(path, back), "");
+  save_conversation(path, messages);
+  const std::vector<ChatMessage> back = load_conversation(path);
   ASSERT_EQ(back.size(), messages.size());
   for (size_t i = 0; i < back.size(); ++i) {
     EXPECT_EQ(back[i].role, messages[i].role);
@@ -37,25 +39,42 @@ TEST(Conversation, ComesBackAsItWas) {
   std::filesystem::remove(path);
 }
 
-TEST(Conversation, AForeignFileIsToldAndChangesNothing) {
+std::string refusal(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Conversation, AForeignFileIsTold) {
   for (const char* text : {"", "{", "[]", "{\"messages\": 3}", R"({"messages": [3]})",
                            R"({"messages": [{"role": "user"}]})",
                            R"({"messages": [{"role": "root", "content": "x"}]})",
                            R"({"messages": [{"role": "user", "content": ["x"]}]})"}) {
     const auto path = temporary("foreign.json");
     std::ofstream(path) << text;
-    std::vector<ChatMessage> messages = {{"user", "kept", ""}};
-    EXPECT_THAT(load_conversation(path, messages), HasSubstr("foreign.json")) << text;
-    ASSERT_EQ(messages.size(), 1u);
-    EXPECT_EQ(messages[0].content, "kept");
+    EXPECT_THAT(refusal([&] { (void)load_conversation(path); }), HasSubstr("foreign.json")) << text;
     std::filesystem::remove(path);
   }
 }
 
 TEST(Conversation, PathsThatDoNotExistAreNamed) {
-  std::vector<ChatMessage> messages;
-  EXPECT_THAT(load_conversation(temporary("none"), messages), HasSubstr("none"));
-  EXPECT_THAT(save_conversation(temporary("none") / "file", messages), HasSubstr("none"));
+  EXPECT_THAT(refusal([] { (void)load_conversation(temporary("none")); }), HasSubstr("none"));
+  EXPECT_THAT(refusal([] { save_conversation(temporary("none") / "file", {}); }),
+              HasSubstr("none"));
+}
+
+TEST(Conversation, SavingReplacesNoLinkAndLeavesNothingBehind) {
+  const auto folder = temporary("folder");
+  std::filesystem::create_directory(folder);
+  std::filesystem::create_symlink("elsewhere", folder / "link");
+  EXPECT_THAT(refusal([&] { save_conversation(folder / "link", {}); }), HasSubstr("link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  std::filesystem::remove(folder / "link");
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+  std::filesystem::remove(folder);
 }
 
 }  // namespace

@@ -26,6 +26,15 @@ std::vector<float> transposed(const std::vector<float>& values, size_t rows, siz
 
 }  // namespace
 
+uint64_t DumpRecorder::bytes(const model::ModelShape& shape, const Extent& extent) {
+  constexpr uint64_t kTapsOfALayer = 5, kFinalTaps = 2, kOnTheirWay = 1;
+  const uint64_t taps = kTapsOfALayer * shape.layers + kFinalTaps + kOnTheirWay;
+  const uint64_t routes = uint64_t{shape.layers - shape.dense_layers} * 2 * shape.experts_per_token;
+  const uint64_t values =
+      extent.prompt_rows * (taps * shape.hidden + routes) + 2 * extent.logits_rows * shape.vocab;
+  return sizeof(float) * values + model::SequenceState::bytes(shape, sizeof(float), extent.context);
+}
+
 std::vector<float> DumpRecorder::download(backend::Tensor tensor) const {
   std::vector<float> values(tensor.size());
   loaded_.model().backend().download(tensor, values);
@@ -34,7 +43,10 @@ std::vector<float> DumpRecorder::download(backend::Tensor tensor) const {
 
 void DumpRecorder::append(const std::string& name, backend::Tensor tensor) {
   Rows<float>& rows = floats_[name];
-  if (rows.shape.empty()) rows.shape = {0, tensor.cols};
+  if (rows.shape.empty()) {
+    rows.shape = {0, tensor.cols};
+    rows.values.reserve(prompt_rows_ * tensor.cols);
+  }
   rows.shape[0] += tensor.rows;
   const std::vector<float> values = download(tensor);
   rows.values.insert(rows.values.end(), values.begin(), values.end());
@@ -49,7 +61,11 @@ void DumpRecorder::on_tensor(uint32_t layer, model::Tap tap, backend::Tensor ten
 void DumpRecorder::on_routes(uint32_t layer, const backend::Routes& routes) {
   Rows<int32_t>& ids = integers_[in_layer(layer, "router_ids")];
   Rows<float>& weights = floats_[in_layer(layer, "router_w")];
-  if (ids.shape.empty()) ids.shape = weights.shape = {0, routes.k};
+  if (ids.shape.empty()) {
+    ids.shape = weights.shape = {0, routes.k};
+    ids.values.reserve(prompt_rows_ * routes.k);
+    weights.values.reserve(prompt_rows_ * routes.k);
+  }
   ids.shape[0] += routes.rows;
   weights.shape[0] += routes.rows;
   std::vector<uint32_t> order(routes.k);

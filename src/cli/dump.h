@@ -12,11 +12,20 @@
 namespace sluice::cli {
 
 /// Collects every intermediate value of a prompt's passes, under the names of the golden files: the
-/// rows of several passes follow each other. Holds all of it in memory, so it is for small models
-/// and short prompts.
+/// rows of several passes follow each other. Holds all of it in memory, so it is for short prompts.
 class DumpRecorder : public model::ForwardObserver {
  public:
-  explicit DumpRecorder(model::LoadedModel& loaded) : loaded_(loaded) {}
+  DumpRecorder(model::LoadedModel& loaded, uint64_t prompt_rows)
+      : loaded_(loaded), prompt_rows_(prompt_rows) {}
+
+  /// How long a run is. `logits_rows`: those that are given to add_floats(), and held once more by
+  /// whoever gives them.
+  struct Extent {
+    uint64_t prompt_rows = 0, logits_rows = 0;
+    uint32_t context = 0;
+  };
+  /// Bytes of memory that a dump takes at most.
+  [[nodiscard]] static uint64_t bytes(const model::ModelShape& shape, const Extent& extent);
 
   void on_tensor(uint32_t layer, model::Tap tap, backend::Tensor tensor) override;
   void on_routes(uint32_t layer, const backend::Routes& routes) override;
@@ -38,6 +47,7 @@ class DumpRecorder : public model::ForwardObserver {
   void append(const std::string& name, backend::Tensor tensor);
 
   model::LoadedModel& loaded_;
+  const uint64_t prompt_rows_;
   std::map<std::string, Rows<float>> floats_;
   std::map<std::string, Rows<int32_t>> integers_;
 };

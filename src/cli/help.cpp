@@ -32,7 +32,7 @@ std::string wrap(std::string_view text, size_t indent) {
   size_t column = indent;
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());
-    if (column + end > kWidth && column > indent) {
+    if (column > indent && column + 1 + end > kWidth) {
       out += '\n' + std::string(indent, ' ');
       column = indent;
     } else if (column > indent) {
@@ -63,6 +63,7 @@ std::string option_help(const Option& option) {
   if (!option.choices.empty()) {
     text += fmt::format("; one of {}", fmt::join(option.choices, ", "));
   }
+  if (!option.needs.empty()) text += fmt::format("; needs --{}", option.needs);
   if (!option.fallback.empty()) text += fmt::format(" (default: {})", option.fallback);
   return text;
 }

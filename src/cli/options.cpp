@@ -99,6 +99,11 @@ void OptionList::optional_argument(OptionText text, std::string& to,
   options_.back().positional = true;
 }
 
+void OptionList::optional_argument(OptionText text, std::string& to, Completion completion) {
+  argument(std::move(text), to, completion);
+  options_.back().required = false;
+}
+
 void OptionList::flag(OptionText text, bool& to) {
   add(std::move(text), "", [&to](std::string_view, const std::string&) { to = true; });
 }
@@ -229,6 +234,9 @@ void OptionList::parse(std::span<const std::string_view> arguments) {
   }
   for (const Option& option : options_) {
     if (option.required && !option.seen) refuse(fmt::format("{} is missing", shown(option)));
+    if (option.seen && !option.needs.empty() && !find(option.needs)->seen) {
+      refuse(fmt::format("{} means nothing without --{}", shown(option), option.needs));
+    }
   }
 }
 

@@ -37,6 +37,7 @@ struct Option {
   bool positional = false;
   bool required = false;
   bool seen = false;
+  std::string needs;  ///< The option without which this one means nothing; may be empty.
   /// Takes the value and the name to use in messages.
   std::function<void(std::string_view value, const std::string& name)> store;
 
@@ -53,6 +54,7 @@ class OptionList {
 
   void argument(OptionText text, std::string& to, Completion completion);  ///< Must be given.
   void optional_argument(OptionText text, std::string& to, std::vector<std::string> choices);
+  void optional_argument(OptionText text, std::string& to, Completion completion);
   void flag(OptionText text, bool& to);
   void string(OptionText text, std::string& to, Completion completion = Completion::kNothing);
   /// Distinguishes an empty text from none.
@@ -69,6 +71,9 @@ class OptionList {
   /// Replaces the default that help shows for the option declared last, where the variable's value
   /// would say nothing ("0").
   void describe_default(std::string text) { options_.back().fallback = std::move(text); }
+
+  /// The option declared last means nothing unless `other` is given too, and is then refused.
+  void needs(std::string other) { options_.back().needs = std::move(other); }
 
   /// Stores the values of "--name value", "--name=value" and bare arguments. Throws
   /// Error(kInvalidInput) that names what is unknown (and what may have been meant), missing or out

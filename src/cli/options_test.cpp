@@ -37,6 +37,8 @@ struct Settings {
     o.number({"max-new", "N", "tokens"}, max_new, {0, 1000});
     o.number({"seed", "N", "seed"}, seed, {0, UINT64_MAX});
     o.number({"temperature", "T", "temperature"}, temperature, {0.0, 100.0});
+    o.ids({"drawn", "LIST", "token ids"}, ids);
+    o.needs("temperature");
     o.number({"epsilon", "E", "epsilon"}, epsilon, {0.0f, 1.0f});
     o.bytes({"memory", "SIZE", "budget"}, memory);
     return o;
@@ -100,6 +102,7 @@ TEST(Options, MistakesAreNamed) {
       {{"m", "--ids", "1,,2"}, "--ids: \"\" is not a number"},
       {{"m", "--ids", "1,-2"}, "--ids: -2 is out of range"},
       {{"m", "--ids", ""}, "--ids: \"\" is not a number"},
+      {{"m", "--drawn", "1"}, "--drawn means nothing without --temperature"},
       {{"m", "--memory", "6G"}, "--memory: \"6G\" is not a size"},
   };
   for (const Case& c : cases) {
@@ -116,7 +119,8 @@ TEST(Options, MistakesAreNamed) {
 TEST(Options, SeenTellsADefaultFromTheSameValueGiven) {
   Settings s;
   OptionList list = s.list();
-  const std::vector<std::string_view> words = {"m", "--max-new", "512"};
+  const std::vector<std::string_view> words = {"m", "--max-new",     "512", "--drawn",
+                                               "1", "--temperature", "0"};
   list.parse(words);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include "base/start_thread.h"
 #include "cli/terminal.h"
 
 #include <cstdio>
@@ -10,7 +11,7 @@
 namespace sluice::cli {
 
 Progress::Progress(Source source, bool quiet) : source_(std::move(source)) {
-  if (!quiet) thread_ = std::thread([this] { show_until_stopped(); });
+  if (!quiet) thread_ = start_thread([this] { show_until_stopped(); });
 }
 
 void Progress::stop() {

@@ -1,23 +1,18 @@
 #include "base/error.h"
-#include "base/read_file.h"
 #include "cli/answer.h"
 #include "cli/chat_prompt.h"
 #include "cli/command.h"
 #include "cli/dump.h"
+#include "cli/files.h"
 #include "cli/model_options.h"
 #include "cli/terminal.h"
 #include "format/safetensors_writer.h"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unistd.h>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,26 +21,6 @@
 
 namespace sluice::cli {
 namespace {
-
-constexpr uint64_t kPromptBytesMax = 1u << 30;
-
-std::string read_prompt(const std::string& path) {
-  FileText file = read_file(path, kPromptBytesMax);
-  if (file.trouble.empty()) return std::move(file.text);
-  const bool exists = std::filesystem::exists(path);
-  throw Error(exists ? ErrorCode::kIo : ErrorCode::kNotFound, "--prompt-file: {} {}", path,
-              file.trouble);
-}
-
-/// Fails before hours of work rather than after them.
-void check_writable(std::string_view option, const std::string& path) {
-  if (path.empty()) return;
-  format::check_replaceable(path);
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const std::string place = folder.empty() ? "." : folder.string();
-  if (access(place.c_str(), W_OK) == 0) return;
-  throw Error(ErrorCode::kIo, "{}: cannot write {}: {}", option, path, std::strerror(errno));
-}
 
 class RunCommand : public Command {
  public:
@@ -70,7 +45,8 @@ class RunCommand : public Command {
   engine::GenerateResult generate(std::vector<TokenId> prompt, model::SequenceState& state);
   void write_files(size_t prompt_rows, const std::vector<TokenId>& generated,
                    const model::SequenceState& state);
-  void print(const engine::GenerateResult& result, size_t prompt_tokens) const;
+  void print(const engine::GenerateResult& result, size_t prompt_tokens);
+  void write(std::string_view text);
 
   ModelSettings model_;
   AnswerSettings answer_;
@@ -83,6 +59,7 @@ class RunCommand : public Command {
   std::optional<text::Tokenizer> tokenizer_;
   std::optional<model::LoadedModel> loaded_;
   std::optional<AnswerStream> stream_;
+  std::string output_trouble_;  // Of standard output; nothing is written after it.
   std::optional<DumpRecorder> dump_;
   std::optional<format::NpyWriter> npy_;
   std::vector<float> logits_;  // Of every row that ran, [rows, vocab], for the dump.
@@ -106,9 +83,10 @@ void RunCommand::declare(OptionList& options) {
   options.string({"logits", "FILE",
                   "write an .npy file, fp32 [prompt + generated, vocab]: the row after each token"},
                  logits_file_, Completion::kFile);
-  options.string({"dump", "FILE",
-                  "write every intermediate value of the prompt (.safetensors); held in memory"},
-                 dump_file_, Completion::kFile);
+  options.string(
+      {"dump", "FILE",
+       "write every intermediate value of the prompt (.safetensors); takes memory of the budget"},
+      dump_file_, Completion::kFile);
   options.string({"save-state", "FILE", "write the state after prompt and answer"}, save_state_,
                  Completion::kFile);
   options.string({"load-state", "FILE", "continue from such a state; the prompt follows it"},
@@ -146,7 +124,7 @@ void RunCommand::check() const {
 
 std::vector<TokenId> RunCommand::prompt_tokens() const {
   if (!prompt_ids_.empty()) return prompt_ids_;
-  const std::string prompt = prompt_ ? *prompt_ : read_prompt(*prompt_file_);
+  const std::string prompt = prompt_ ? *prompt_ : read_text("--prompt-file", *prompt_file_);
   if (!chat_) return tokenizer_->encode(prompt);
   std::vector<ChatMessage> messages;
   if (system_) messages.push_back({"system", *system_, ""});
@@ -161,6 +139,13 @@ model::LoadOptions RunCommand::loading(size_t prompt_tokens) const {
     options.context = static_cast<uint32_t>(prompt_tokens) + answer_.max_new;
   }
   options.logits_of_every_row = wants_logits();
+  if (!dump_file_.empty()) {
+    const DumpRecorder::Extent extent{prompt_tokens, prompt_tokens + answer_.max_new,
+                                      options.context};
+    options.output_bytes = [extent](const model::ModelShape& shape) {
+      return DumpRecorder::bytes(shape, extent);
+    };
+  }
   return options;
 }
 
@@ -172,10 +157,13 @@ engine::GenerateResult RunCommand::generate(std::vector<TokenId> prompt,
   if (tokenizer_) {
     task.tokenizer = &*tokenizer_;
     stream_.emplace(
-        answer_.stop_strings, shows_text() ? show_on_terminal() : [](Channel, std::string_view) {});
+        answer_.stop_strings, shows_text()
+                                  ? show_on_terminal([this](std::string_view text) { write(text); })
+                                  : [](Channel, std::string_view) {});
     if (chat_) stream_->expect_chat(reply_markers(*tokenizer_), first_channel(effort()));
     task.stream = &*stream_;
   }
+  task.callbacks.on_token = [this](TokenId) { return output_trouble_.empty(); };
   if (!logits_file_.empty()) npy_.emplace(logits_file_, loaded_->shape().vocab);
   if (wants_logits()) {
     task.callbacks.on_logits = [this](std::span<const float> rows) {
@@ -184,7 +172,8 @@ engine::GenerateResult RunCommand::generate(std::vector<TokenId> prompt,
     };
   }
   if (!dump_file_.empty()) {
-    dump_.emplace(*loaded_);
+    dump_.emplace(*loaded_, task.prompt.size());
+    logits_.reserve((task.prompt.size() + answer_.max_new) * loaded_->shape().vocab);
     dump_->add_ids("prompt_ids", task.prompt);
     loaded_->model().set_observer(&*dump_);
     task.callbacks.on_prompt_done = [this, &state] {
@@ -212,7 +201,12 @@ void RunCommand::write_files(size_t prompt_rows, const std::vector<TokenId>& gen
   if (!save_state_.empty()) state.save(save_state_);
 }
 
-void RunCommand::print(const engine::GenerateResult& result, size_t prompt_tokens) const {
+/// Keeps what goes wrong for the end: nobody reading is no reason to lose the files.
+void RunCommand::write(std::string_view text) {
+  if (output_trouble_.empty()) output_trouble_ = try_write_output(text);
+}
+
+void RunCommand::print(const engine::GenerateResult& result, size_t prompt_tokens) {
   std::vector<int32_t> ids;
   for (const TokenId id : result.generated) ids.push_back(id.value);
   if (json_) {
@@ -225,11 +219,11 @@ void RunCommand::print(const engine::GenerateResult& result, size_t prompt_token
                        {"completion_tokens", ids.size()},
                        {"total_tokens", prompt_tokens + ids.size()}};
     report["stats"] = nlohmann::ordered_json::parse(engine::stats_json(result.stats));
-    write_output(report.dump() + "\n");
+    write(report.dump() + "\n");
   } else if (shows_text()) {
-    write_output("\n");
+    write("\n");
   } else {
-    write_output(fmt::format("{}\n", fmt::join(ids, ",")));
+    write(fmt::format("{}\n", fmt::join(ids, ",")));
   }
   if (result.reason == engine::FinishReason::kContext && !answer_.quiet) {
     fmt::print(stderr, "the context of {} tokens is full; raise --context\n",
@@ -255,6 +249,7 @@ int RunCommand::run() {
     return kExitCancelled;
   }
   write_files(prompt.size(), result.generated, *state);
+  if (!output_trouble_.empty()) throw Error(ErrorCode::kIo, output_trouble_);
   return kExitOk;
 }
 

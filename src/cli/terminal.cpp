@@ -28,12 +28,17 @@ bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
 void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
 
-void write_output(std::string_view text) {
+std::string try_write_output(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
-    return;
+    return {};
   }
-  throw Error(ErrorCode::kIo, "standard output: {}",
-              errno == EPIPE ? "its reader is gone" : std::strerror(errno));
+  return std::string("standard output: ") +
+         (errno == EPIPE ? "its reader is gone" : std::strerror(errno));
+}
+
+void write_output(std::string_view text) {
+  const std::string trouble = try_write_output(text);
+  if (!trouble.empty()) throw Error(ErrorCode::kIo, trouble);
 }
 
 InterruptGuard::InterruptGuard() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <string>
 #include <string_view>
 
 namespace sluice::cli {
@@ -11,7 +12,9 @@ namespace sluice::cli {
 /// Makes a write to a pipe that nobody reads an error with a message instead of a silent death.
 void ignore_broken_pipes();
 
-/// Writes to standard output and flushes. Throws Error(kIo).
+/// Writes to standard output and flushes. Returns what went wrong, or nothing.
+[[nodiscard]] std::string try_write_output(std::string_view text);
+/// The same. Throws Error(kIo).
 void write_output(std::string_view text);
 
 /// While one of these lives, the first Ctrl-C sets a flag instead of ending the program; a second

@@ -1,5 +1,6 @@
 #include "format/checkpoint.h"
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "format/weight_index.h"
 #include "io/input_file.h"
@@ -85,14 +86,16 @@ Index read_index(const fs::path& path) {
   return index;
 }
 
-/// Reads the header of a shard; returns the byte at which its data begin.
-uint64_t visit_header(const io::InputFile& file,
-                      const std::function<void(const HeaderTensor&)>& visit) {
-  std::array<std::byte, 8> prefix{};
+constexpr uint64_t kPrefixBytes = 8;  // In front of a header: its length.
+
+std::string read_header(const io::InputFile& file) {
+  std::array<std::byte, kPrefixBytes> prefix{};
   if (file.bytes() >= prefix.size()) file.read(0, prefix);
-  const uint64_t length = header_length(prefix, file.bytes(), file.path());
-  parse_header(read_text(file, prefix.size(), length), file.bytes(), file.path(), visit);
-  return prefix.size() + length;
+  return read_text(file, prefix.size(), header_length(prefix, file.bytes(), file.path()));
+}
+
+uint64_t digest_text(uint64_t digest, std::string_view text) {
+  return digest_of(digest, std::as_bytes(std::span(text)));
 }
 
 std::vector<std::string> shards_without_index(const fs::path& folder) {
@@ -123,7 +126,7 @@ struct Checkpoint::Impl {
   std::string config;
   std::vector<CheckpointFile> files;
   std::vector<Entry> tensors;  // Sorted by hash.
-  uint64_t tensor_bytes = 0;
+  uint64_t tensor_bytes = 0, digest = 0;
 
   void open(const fs::path& path) {
     folder = path;
@@ -133,6 +136,7 @@ struct Checkpoint::Impl {
                   "{}: is not a folder; MODEL is the folder that holds config.json", path.string());
     }
     config = read_whole(folder / "config.json", kConfigBytesMax);
+    digest = digest_text(digest, config);
     const fs::path index_path = folder / kIndexName;
     if (fs::exists(index_path, error)) {
       const Index index = read_index(index_path);
@@ -174,7 +178,9 @@ struct Checkpoint::Impl {
     for (uint32_t f = 0; f < shards.size(); ++f) {
       const io::InputFile file((folder / shards[f]).string());
       files.push_back({folder / shards[f], file.bytes()});
-      const uint64_t data_begin = visit_header(file, [&](const HeaderTensor& tensor) {
+      const std::string header = read_header(file);
+      digest = digest_of(digest_text(digest_text(digest, shards[f]), header), file.bytes());
+      parse_header(header, file.bytes(), file.path(), [&](const HeaderTensor& tensor) {
         const uint64_t hash = hash_name(tensor.name);
         if (index != nullptr) check_in_index(*index, hash, f, tensor.name, file.path());
         tensors.push_back({hash,
@@ -185,7 +191,7 @@ struct Checkpoint::Impl {
                             .offset = tensor.offset,
                             .bytes = tensor.bytes}});
       });
-      tensor_bytes += file.bytes() - data_begin;
+      tensor_bytes += file.bytes() - kPrefixBytes - header.size();
     }
     std::sort(tensors.begin(), tensors.end());
     const auto twice =
@@ -194,15 +200,22 @@ struct Checkpoint::Impl {
     if (twice != tensors.end()) report_twice(twice[0], twice[1]);
   }
 
-  // Names are not kept, so the header is read once more.
   void report_twice(const Entry& one, const Entry& other) const {
-    const io::InputFile file(files[one.info.file.value].path.string());
-    visit_header(file, [&](const HeaderTensor& tensor) {
-      if (hash_name(tensor.name) == one.hash) {
+    visit_names(files[one.info.file.value], [&](std::string_view name) {
+      if (hash_name(name) == one.hash) {
         throw Error(ErrorCode::kCorrupt, "{}: tensor {} also stands in {}; remove one of the files",
-                    file.path(), tensor.name, files[other.info.file.value].path.string());
+                    files[one.info.file.value].path.string(), name,
+                    files[other.info.file.value].path.string());
       }
     });
+  }
+
+  // Names are not kept, so the header is read once more.
+  static void visit_names(const CheckpointFile& shard,
+                          const std::function<void(std::string_view)>& visit) {
+    const io::InputFile file(shard.path.string());
+    parse_header(read_header(file), file.bytes(), file.path(),
+                 [&](const HeaderTensor& tensor) { visit(tensor.name); });
   }
 
   static void check_in_index(const std::vector<IndexEntry>& index, uint64_t hash, uint32_t file,
@@ -261,7 +274,22 @@ const std::string& Checkpoint::config_json() const { return impl_->config; }
 std::span<const CheckpointFile> Checkpoint::files() const { return impl_->files; }
 uint64_t Checkpoint::tensor_count() const { return impl_->tensors.size(); }
 uint64_t Checkpoint::tensor_bytes() const { return impl_->tensor_bytes; }
+uint64_t Checkpoint::digest() const { return impl_->digest; }
 const TensorInfo* Checkpoint::find(std::string_view name) const { return impl_->lookup(name); }
+
+void Checkpoint::visit_tensors(
+    const std::function<void(std::string_view name, const TensorInfo&)>& visit) const {
+  for (const CheckpointFile& shard : impl_->files) {
+    Impl::visit_names(shard, [&](std::string_view name) {
+      const TensorInfo* const tensor = find(name);
+      if (tensor == nullptr) {
+        throw Error(ErrorCode::kIo, "{}: has changed since it was opened; start again",
+                    shard.path.string());
+      }
+      visit(name, *tensor);
+    });
+  }
+}
 
 const TensorInfo& Checkpoint::require(std::string_view name, DType dtype,
                                       std::initializer_list<uint64_t> shape) const {

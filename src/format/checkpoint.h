@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -45,9 +46,16 @@ class Checkpoint {
   [[nodiscard]] std::span<const CheckpointFile> files() const;
   [[nodiscard]] uint64_t tensor_count() const;
   [[nodiscard]] uint64_t tensor_bytes() const;  ///< Of all tensors.
+  /// Differs when config.json, or the name, size or header of any shard does. Says nothing of the
+  /// weights, nor of the folder.
+  [[nodiscard]] uint64_t digest() const;
 
   /// Nothing (null) when the checkpoint has no such tensor.
   [[nodiscard]] const TensorInfo* find(std::string_view name) const;
+  /// Calls visit for every tensor, by shard and in the order of its header. Names are not kept, so
+  /// this reads all headers once more.
+  void visit_tensors(
+      const std::function<void(std::string_view name, const TensorInfo&)>& visit) const;
   /// Throws Error(kCorrupt) that names tensor, file, and both shapes or dtypes when they differ,
   /// and Error(kNotFound) when the tensor is missing.
   const TensorInfo& require(std::string_view name, DType dtype,

@@ -1,6 +1,6 @@
 #include "format/json_reader.h"
 
-#include "base/error.h"
+#include "format/damaged.h"
 
 #include <array>
 #include <charconv>
@@ -41,8 +41,7 @@ void append_utf8(uint32_t code, std::string& out) {
 }  // namespace
 
 void JsonReader::fail(std::string_view why) const {
-  throw Error(ErrorCode::kCorrupt, "{}: is not valid JSON at byte {}: {}; fetch the file anew",
-              path_, first_byte_ + at_, why);
+  refuse_damaged(path_, fmt::format("is not valid JSON at byte {}: {}", first_byte_ + at_, why));
 }
 
 void JsonReader::skip_blanks() {

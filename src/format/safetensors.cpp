@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "format/damaged.h"
 #include "format/json_reader.h"
 
 #include <algorithm>
@@ -51,13 +52,12 @@ class HeaderParser {
 
   void parse(const std::function<void(const HeaderTensor&)>& visit) {
     if (json_.peek() != JsonReader::Kind::kObject) {
-      throw Error(ErrorCode::kCorrupt, "{}: the header is not a JSON object", path_);
+      refuse_damaged(path_, "the header is not a JSON object");
     }
     json_.enter_object();
     while (const auto name = json_.next_member()) {
       if (!names_.emplace(*name).second) {
-        throw Error(ErrorCode::kCorrupt, "{}: {} stands in the header twice (duplicate key)", path_,
-                    *name);
+        refuse_damaged(path_, fmt::format("{} stands in the header twice (duplicate key)", *name));
       }
       if (*name == "__metadata__") {
         json_.skip();
@@ -74,7 +74,7 @@ class HeaderParser {
   static constexpr size_t kRankMax = 4;
 
   [[noreturn]] void wrong(std::string_view why) const {
-    throw Error(ErrorCode::kCorrupt, "{}: tensor {} {}", path_, entry_.name, why);
+    refuse_damaged(path_, fmt::format("tensor {} {}", entry_.name, why));
   }
 
   void read_entry(std::string_view name) {
@@ -141,7 +141,7 @@ class HeaderParser {
     const uint64_t begin = entry_.offsets[0], end = entry_.offsets[1];
     if (begin > end || end > data_bytes) {
       wrong(fmt::format(
-          "has data_offsets [{}, {}], but the file has {} bytes of data; it is cut off or damaged",
+          "has data_offsets [{}, {}], but the file has {} bytes of data: it is cut off or damaged",
           begin, end, data_bytes));
     }
     const auto known = std::find_if(std::begin(kDTypes), std::end(kDTypes),
@@ -157,8 +157,9 @@ class HeaderParser {
     if (is_vision_tensor(entry_.name)) return;
     if (!known->ours) {
       throw Error(ErrorCode::kUnsupported,
-                  "{}: tensor {} has dtype {}; K3's text tensors are BF16, F32 or U8", path_,
-                  entry_.name, entry_.dtype);
+                  "{}: tensor {} has dtype {}, but K3's text tensors are BF16, F32 or U8; use the "
+                  "released checkpoint",
+                  path_, entry_.name, entry_.dtype);
     }
     HeaderTensor tensor{.name = entry_.name,
                         .dtype = *known->ours,
@@ -178,18 +179,17 @@ class HeaderParser {
     uint64_t at = data_begin_;
     for (const Span& span : spans_) {
       if (span.begin > at) {
-        throw Error(ErrorCode::kCorrupt, "{}: {} bytes before tensor {} belong to no tensor", path_,
-                    span.begin - at, span.name);
+        refuse_damaged(path_, fmt::format("{} bytes before tensor {} belong to no tensor",
+                                          span.begin - at, span.name));
       }
       if (span.begin < at) {
-        throw Error(ErrorCode::kCorrupt, "{}: tensor {} overlaps the one before it by {} bytes",
-                    path_, span.name, at - span.begin);
+        refuse_damaged(path_, fmt::format("tensor {} overlaps the one before it by {} bytes",
+                                          span.name, at - span.begin));
       }
       at = span.end;
     }
     if (at != file_bytes_) {
-      throw Error(ErrorCode::kCorrupt, "{}: the last {} bytes belong to no tensor", path_,
-                  file_bytes_ - at);
+      refuse_damaged(path_, fmt::format("the last {} bytes belong to no tensor", file_bytes_ - at));
     }
   }
 
@@ -214,20 +214,18 @@ bool is_vision_tensor(std::string_view name) {
 uint64_t header_length(std::span<const std::byte> prefix, uint64_t file_bytes,
                        const std::string& path) {
   if (file_bytes < kPrefixBytes || prefix.size() < kPrefixBytes) {
-    throw Error(ErrorCode::kCorrupt,
-                "{}: has {} bytes and so no safetensors header; fetch the file anew", path,
-                file_bytes);
+    refuse_damaged(path, fmt::format("has {} bytes and so no safetensors header", file_bytes));
   }
   uint64_t length = 0;
   for (size_t i = kPrefixBytes; i-- > 0;) length = length << 8 | static_cast<uint64_t>(prefix[i]);
   if (length > file_bytes - kPrefixBytes) {
-    throw Error(ErrorCode::kCorrupt,
-                "{}: the header claims {} bytes, but the file has {}; it is cut off or damaged",
-                path, length, file_bytes);
+    refuse_damaged(path, fmt::format("the header claims {} bytes, but the file has {}: it is cut "
+                                     "off or damaged",
+                                     length, file_bytes));
   }
   if (length > kHeaderBytesMax) {
-    throw Error(ErrorCode::kCorrupt, "{}: the header claims {} bytes; more than {} are refused",
-                path, length, kHeaderBytesMax);
+    refuse_damaged(path, fmt::format("the header claims {} bytes, but more than {} are refused",
+                                     length, kHeaderBytesMax));
   }
   return length;
 }

@@ -1,6 +1,6 @@
 #include "format/weight_index.h"
 
-#include "base/error.h"
+#include "format/damaged.h"
 #include "format/json_reader.h"
 
 namespace sluice::format {
@@ -16,20 +16,20 @@ bool is_plain_file_name(std::string_view name) {
 
 void read_weight_map(JsonReader& json, const std::string& path, const Visit& visit) {
   if (json.peek() != JsonReader::Kind::kObject) {
-    throw Error(ErrorCode::kCorrupt, "{}: weight_map is not an object", path);
+    refuse_damaged(path, "weight_map is not an object");
   }
   json.enter_object();
   std::string tensor;
   while (const auto name = json.next_member()) {
     tensor = *name;
     if (json.peek() != JsonReader::Kind::kString) {
-      throw Error(ErrorCode::kCorrupt, "{}: the shard of tensor {} is not text", path, tensor);
+      refuse_damaged(path, fmt::format("the shard of tensor {} is not text", tensor));
     }
     const std::string_view shard = json.string();
     if (!is_plain_file_name(shard)) {
-      throw Error(ErrorCode::kCorrupt,
-                  "{}: the shard of tensor {} is '{}', which is not a plain file name", path,
-                  tensor, shard);
+      refuse_damaged(path,
+                     fmt::format("the shard of tensor {} is '{}', which is not a plain file name",
+                                 tensor, shard));
     }
     visit(tensor, shard);
   }
@@ -49,7 +49,7 @@ std::optional<uint64_t> read_total_size(JsonReader& json, const std::string& pat
     }
     if (json.peek() == JsonReader::Kind::kNumber) total_size = json.number();
     if (!total_size) {
-      throw Error(ErrorCode::kCorrupt, "{}: metadata.total_size is not a whole number", path);
+      refuse_damaged(path, "metadata.total_size is not a whole number");
     }
   }
   return total_size;
@@ -61,14 +61,14 @@ std::optional<uint64_t> parse_index(std::string_view text, const std::string& pa
                                     const Visit& visit) {
   JsonReader json(text, path);
   if (json.peek() != JsonReader::Kind::kObject) {
-    throw Error(ErrorCode::kCorrupt, "{}: is not a JSON object", path);
+    refuse_damaged(path, "is not a JSON object");
   }
   std::optional<uint64_t> total_size;
   bool has_map = false;
   json.enter_object();
   while (const auto name = json.next_member()) {
     if (*name == "weight_map") {
-      if (has_map) throw Error(ErrorCode::kCorrupt, "{}: has two weight_maps", path);
+      if (has_map) refuse_damaged(path, "has two weight_maps");
       has_map = true;
       read_weight_map(json, path, visit);
     } else if (*name == "metadata") {
@@ -78,7 +78,7 @@ std::optional<uint64_t> parse_index(std::string_view text, const std::string& pa
     }
   }
   json.finish();
-  if (!has_map) throw Error(ErrorCode::kCorrupt, "{}: has no weight_map", path);
+  if (!has_map) refuse_damaged(path, "has no weight_map");
   return total_size;
 }
 

@@ -1,17 +1,22 @@
 #include "io/pread_drives.h"
 
 #include "base/check.h"
+#include "base/start_thread.h"
 
 #include <algorithm>
 #include <cerrno>
 
 namespace sluice::io {
 
-PreadDrives::PreadDrives(const std::vector<std::string>& paths, PreadOptions options) {
+// Delegates, so that the destructor ends the threads that run when one cannot be started.
+PreadDrives::PreadDrives(const std::vector<std::string>& paths, PreadOptions options)
+    : PreadDrives() {
   SLUICE_CHECK(options.threads >= 1);
   const auto access = options.direct ? InputFile::Access::kDirect : InputFile::Access::kCached;
   for (const std::string& path : paths) files_.emplace_back(path, access);
-  for (uint32_t t = 0; t < options.threads; ++t) threads_.emplace_back([this] { work(); });
+  for (uint32_t t = 0; t < options.threads; ++t) {
+    threads_.push_back(start_thread([this] { work(); }));
+  }
 }
 
 PreadDrives::~PreadDrives() {

@@ -23,7 +23,7 @@ struct PreadOptions {
 class PreadDrives final : public DriveArray {
  public:
   /// Opens all files, with one descriptor each. Throws Error that names the one that cannot be
-  /// opened; kIo with the remedy when the process may not open so many.
+  /// opened; kIo with the remedy when the process may not open so many, and as start_thread() does.
   PreadDrives(const std::vector<std::string>& paths, PreadOptions options);
   /// Waits for reads under way; those that have not begun are dropped.
   ~PreadDrives() override;
@@ -37,6 +37,7 @@ class PreadDrives final : public DriveArray {
   [[nodiscard]] Nanos now() const override;
 
  private:
+  PreadDrives() = default;
   void work();
   [[nodiscard]] Completion perform(const Read& read);
 

@@ -202,5 +202,25 @@ TEST(PreadDrives, WakeEndsAWait) {
   waker.join();
 }
 
+/// In a process of its own: starts readers until there is no room for another stack.
+int exit_code_without_room_for_threads(const std::string& path) {
+  const rlimit little{uint64_t{256} << 20, uint64_t{256} << 20};
+  if (::setrlimit(RLIMIT_AS, &little) != 0) return 2;
+  try {
+    const PreadDrives drives({path}, {.threads = 10'000});
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::kOutOfMemory ? 0 : 3;
+  }
+  return 1;
+}
+
+TEST(PreadDrivesDeathTest, SaysThatTheSystemRefusesThreads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer needs more address space than this limit leaves";
+#endif
+  const std::string path = write_file("threads", 4096, 8);
+  EXPECT_EXIT(std::_Exit(exit_code_without_room_for_threads(path)), testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace sluice::io

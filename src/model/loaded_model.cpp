@@ -1,8 +1,10 @@
 #include "model/loaded_model.h"
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "io/pread_drives.h"
+#include "stream/slot_table.h"
 #include "stream/system_memory.h"
 
 #include <algorithm>
@@ -69,6 +71,9 @@ stream::MemoryNeeds memory_needs(const format::Checkpoint& checkpoint, const Mod
   if (options.backend == BackendKind::kCpu) {
     needs.scratch_bytes += backend::cpu_scratch_bytes(cpu_options(shape, options));
   }
+  if (options.output_bytes) needs.output_bytes = options.output_bytes(shape);
+  needs.slot_record_bytes =
+      stream::SlotTable::record_bytes(weights.segments, stream::StreamerOptions{}.read_bytes);
   needs.expert_bytes = weights.segment_bytes_max(format::SegmentKind::kExpert);
   needs.experts_per_token = shape.experts_per_token;
   needs.expert_count = weights.expert_count();
@@ -134,6 +139,7 @@ stream::StreamerOptions streamer_options(const WeightMap& weights, const stream:
   options.slots = plan.slots;
   options.spine_slots = plan.spine_slots;
   options.slot_bytes = plan.slot_bytes;
+  options.name = [&weights](SegmentId id) { return weights.name(id); };
   for (size_t i = 0; i < plan.pinned.size(); ++i) {
     if (plan.pinned[i]) options.pinned.push_back(weights.pass_order[i]);
   }
@@ -154,6 +160,7 @@ struct LoadedModel::Impl {
       : checkpoint(folder),
         shape(read_shape(checkpoint, wanted)),
         weights(checkpoint, shape, panel_bytes_max(shape)),
+        fingerprint(digest_of(checkpoint.digest(), weights.small_digest())),
         planned(make_plan(checkpoint, shape, weights, wanted)) {
     if (!planned.plan.fits) {
       throw Error(
@@ -178,6 +185,7 @@ struct LoadedModel::Impl {
   const format::Checkpoint checkpoint;
   const ModelShape shape;
   const WeightMap weights;
+  const uint64_t fingerprint;
   const Planned planned;
   std::unique_ptr<EmbeddingTable> embedding;
   std::unique_ptr<io::PreadDrives> drives;
@@ -203,8 +211,9 @@ std::string LoadedModel::memory_table() const {
 }
 std::unique_ptr<SequenceState> LoadedModel::make_state() {
   return std::make_unique<SequenceState>(impl_->shape, *impl_->backend,
-                                         impl_->planned.options.context);
+                                         impl_->planned.options.context, impl_->fingerprint);
 }
+uint64_t LoadedModel::fingerprint() const { return impl_->fingerprint; }
 
 std::string LoadedModel::buffered_files() const {
   std::string names;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,6 +24,8 @@ struct LoadOptions {
   uint32_t context = 4096;  ///< Tokens of one sequence, prompt and answer together.
   uint32_t sequences = 1;   ///< Sequences that will exist at one time.
   bool logits_of_every_row = false;
+  /// Of the budget, what the caller will hold of results until it writes them; may be empty.
+  std::function<uint64_t(const ModelShape&)> output_bytes{};
   float mla_norm_epsilon = 1e-6f;
   bool direct_io = true;  ///< False: through the page cache.
 };
@@ -44,6 +47,10 @@ class LoadedModel {
   [[nodiscard]] std::string memory_table() const;
   [[nodiscard]] const LoadOptions& options() const;  ///< With the zeros filled in.
   [[nodiscard]] std::unique_ptr<SequenceState> make_state();
+  /// Tells this checkpoint from others, also from one of the same shape with other weights: of its
+  /// config, the names, sizes and headers of its shards, and all small tensors. Every copy has the
+  /// same one; options do not count.
+  [[nodiscard]] uint64_t fingerprint() const;
   /// Files that are read through the page cache although direct reads were asked for; empty when
   /// none.
   [[nodiscard]] std::string buffered_files() const;

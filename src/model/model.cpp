@@ -73,7 +73,8 @@ Model::Model(const ModelShape& shape, const WeightMap& weights, EmbeddingTable& 
       streamer_(streamer),
       spine_(spine),
       backend_(backend),
-      options_(options) {
+      options_(options),
+      scales_checked_(weights.expert_count()) {
   layers_.reserve(shape.layers);
   for (uint32_t l = 0; l < shape.layers; ++l)
     layers_.emplace_back(weights.layers[l], shape, backend);
@@ -122,6 +123,7 @@ void Model::forward(const Batch& batch, std::span<float> logits_out) {
   check(batch);
   SLUICE_CHECK(logits_out.size() == batch.logits_rows.size() * shape_.vocab);
   const auto rows = static_cast<uint32_t>(batch.tokens.size());
+  if (observer_ != nullptr) observer_->begin_pass(batch);
   const PassGuard guard(spine_);
   spine_.expect_another_pass(batch.another_follows);
   if (batch.logits_rows.empty()) {
@@ -143,6 +145,7 @@ void Model::forward(const Batch& batch, std::span<float> logits_out) {
   for_each_sequence(batch,
                     [](SequenceState& state, uint32_t, uint32_t count) { state.advance(count); });
   logits(batch, logits_out);
+  if (observer_ != nullptr) observer_->end_pass();
 }
 
 // Block attention residuals: a sublayer's input is a mixture of the anchors (the stream as it was
@@ -324,7 +327,13 @@ void Model::experts(uint32_t l, Tensor latent, stream::SegmentBatch arriving, Te
   Scratch& s = *scratch_;
   const uint32_t first_expert = weights_.layers[l].moe.first_expert;
   while (std::optional<stream::ArrivedSegment> segment = arriving.next()) {
-    const backend::ExpertWeights expert = weights_.expert(segment->id, segment->bytes.get().data());
+    const std::byte* const memory = segment->bytes.get().data();
+    // The first look suffices: what is read later is the same bytes of the same file.
+    std::vector<bool>::reference checked =
+        scales_checked_[segment->id.value - weights_.pass_order.size()];
+    if (!checked) weights_.check_scales(segment->id, memory);
+    checked = true;
+    const backend::ExpertWeights expert = weights_.expert(segment->id, memory);
     const uint32_t e = segment->id.value - first_expert;
     backend_.expert_ffn(std::move(segment->bytes), expert, shape_.expert_hidden,
                         {shape_.situ_beta, shape_.situ_linear_beta}, s.rows_of(e), s.slots_of(e),

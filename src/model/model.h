@@ -35,9 +35,13 @@ enum class Tap : uint8_t { kAttnIn, kAttnOut, kMlpIn, kMlpOut, kPrefix, kFinalIn
 class ForwardObserver {
  public:
   virtual ~ForwardObserver() = default;
+  /// The pass starts: the states are as they were before it.
+  virtual void begin_pass(const Batch& /*batch*/) {}
   /// tensor: [rows, hidden]. `layer` has no meaning for kFinalIn and kFinalNorm.
   virtual void on_tensor(uint32_t layer, Tap tap, backend::Tensor tensor) = 0;
   virtual void on_routes(uint32_t layer, const backend::Routes& routes) = 0;
+  /// The pass has run to its end. Not called for one that an exception ended.
+  virtual void end_pass() {}
 };
 
 struct ModelOptions {
@@ -101,6 +105,7 @@ class Model {
   ForwardObserver* observer_ = nullptr;
   const std::atomic<bool>* cancel_ = nullptr;
   std::atomic<uint32_t> layers_done_{0};
+  std::vector<bool> scales_checked_;  // By expert segment, counted from the first.
   std::vector<Layer> layers_;
   std::unique_ptr<Scratch> scratch_;
 };

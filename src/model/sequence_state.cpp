@@ -1,41 +1,19 @@
 #include "model/sequence_state.h"
 
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "format/output_file.h"
+#include "io/input_file.h"
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
 #include <span>
 
 namespace sluice::model {
 namespace {
 
 constexpr char kMagic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'S', 'T'};
-constexpr uint32_t kVersion = 1;
-
-/// The start of a saved state: everything that must agree before its numbers mean anything.
-struct Header {
-  char magic[8];
-  uint32_t version, length;
-  uint64_t shape_digest, payload_bytes, payload_digest;
-};
-
-uint64_t mix(uint64_t digest, uint64_t value) {
-  digest = (digest ^ value) * 0x9E3779B97F4A7C15u;  // Odd multiplier of Fibonacci hashing.
-  return digest ^ (digest >> 29);
-}
-
-uint64_t mix_bytes(uint64_t digest, std::span<const std::byte> bytes) {
-  for (; bytes.size() >= sizeof digest; bytes = bytes.subspan(sizeof digest)) {
-    uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof word);
-    digest = mix(digest, word);
-  }
-  for (const std::byte byte : bytes) digest = mix(digest, static_cast<uint64_t>(byte));
-  return digest;
-}
+constexpr uint32_t kVersion = 2;
 
 size_t bytes_of(backend::Tensor tensor) { return tensor.size() * tensor.element_bytes; }
 
@@ -54,8 +32,23 @@ void for_each_piece(const std::vector<backend::Tensor>& tensors, Body body) {
 
 }  // namespace
 
-SequenceState::SequenceState(const ModelShape& shape, backend::Backend& backend, uint32_t context)
-    : shape_(shape), backend_(backend), context_(context), slot_of_(shape.layers) {
+/// The start of a saved state: everything that must agree before its numbers mean anything.
+struct SequenceState::Header {
+  char magic[8];
+  uint32_t version, length;
+  uint64_t fingerprint;
+  uint32_t element_bytes;
+  float mla_norm_epsilon;
+  uint64_t payload_bytes, payload_digest;
+};
+
+SequenceState::SequenceState(const ModelShape& shape, backend::Backend& backend, uint32_t context,
+                             uint64_t fingerprint)
+    : shape_(shape),
+      backend_(backend),
+      context_(context),
+      fingerprint_(fingerprint),
+      slot_of_(shape.layers) {
   SLUICE_CHECK(context >= 1);
   const uint32_t width = shape.kda_width();
   for (uint32_t l = 0; l < shape.layers; ++l) {
@@ -141,16 +134,48 @@ void SequenceState::advance(uint32_t rows) {
   interrupted_ = false;
 }
 
-uint64_t SequenceState::shape_digest() const {
-  uint64_t digest = kVersion;
-  for (const uint64_t value :
-       {uint64_t{shape_.layers}, uint64_t{shape_.hidden}, uint64_t{shape_.kda_heads},
-        uint64_t{shape_.kda_head_dim}, uint64_t{shape_.conv_width}, uint64_t{shape_.kv_lora},
-        uint64_t{shape_.rope}, uint64_t{backend_.element_bytes()}}) {
-    digest = mix(digest, value);
+SequenceState::Header SequenceState::header() const {
+  Header header{};
+  std::copy(std::begin(kMagic), std::end(kMagic), header.magic);
+  header.version = kVersion;
+  header.length = length_;
+  header.fingerprint = fingerprint_;
+  header.element_bytes = static_cast<uint32_t>(backend_.element_bytes());
+  header.mla_norm_epsilon = shape_.mla_norm_epsilon;
+  return header;
+}
+
+void SequenceState::check(const Header& header, const std::string& path) const {
+  if (!std::equal(std::begin(kMagic), std::end(kMagic), header.magic)) {
+    throw Error(ErrorCode::kCorrupt, "{}: is not a saved sequence state", path);
   }
-  for (const bool mla : shape_.is_mla) digest = mix(digest, mla ? 1 : 2);
-  return digest;
+  if (header.version != kVersion) {
+    throw Error(ErrorCode::kUnsupported,
+                "{}: has format version {}, but this program reads {}; save the state anew", path,
+                header.version, kVersion);
+  }
+  if (header.fingerprint != fingerprint_) {
+    throw Error(ErrorCode::kInvalidInput,
+                "{}: was saved from another checkpoint; give the model that it comes from, or run "
+                "its prompt again with this one",
+                path);
+  }
+  if (header.element_bytes != backend_.element_bytes()) {
+    throw Error(ErrorCode::kInvalidInput,
+                "{}: was saved by another backend, with {} bytes a number instead of {}; give the "
+                "same --backend",
+                path, header.element_bytes, backend_.element_bytes());
+  }
+  if (header.mla_norm_epsilon != shape_.mla_norm_epsilon) {
+    throw Error(ErrorCode::kInvalidInput,
+                "{}: was saved with --mla-norm-eps {}, but now it is {}; give the same", path,
+                header.mla_norm_epsilon, shape_.mla_norm_epsilon);
+  }
+  if (header.length > context_) {
+    throw Error(ErrorCode::kOutOfMemory,
+                "{}: holds {} tokens, but the context has room for {}; raise --context", path,
+                header.length, context_);
+  }
 }
 
 std::vector<backend::Tensor> SequenceState::tensors(uint32_t length) const {
@@ -165,11 +190,7 @@ void SequenceState::save(const std::filesystem::path& path) const {
                 "{}: the sequence was interrupted in the middle of a pass and cannot be saved",
                 path.string());
   }
-  Header header{};
-  std::copy(std::begin(kMagic), std::end(kMagic), header.magic);
-  header.version = kVersion;
-  header.length = length_;
-  header.shape_digest = shape_digest();
+  Header header = this->header();
   format::OutputFile out(path);
   out.write(std::as_bytes(std::span(&header, 1)));
   std::vector<std::byte> bytes;
@@ -177,7 +198,7 @@ void SequenceState::save(const std::filesystem::path& path) const {
     bytes.resize(bytes_of(piece));
     backend_.download_raw(piece, bytes);
     header.payload_bytes += bytes.size();
-    header.payload_digest = mix_bytes(header.payload_digest, bytes);
+    header.payload_digest = digest_of(header.payload_digest, bytes);
     out.write(bytes);
   });
   out.write_at(0, {reinterpret_cast<const char*>(&header), sizeof header});
@@ -185,48 +206,31 @@ void SequenceState::save(const std::filesystem::path& path) const {
 }
 
 void SequenceState::load(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(ErrorCode::kNotFound, "{}: the saved state cannot be opened", path.string());
-  const auto corrupt = [&](std::string_view why) {
-    return Error(ErrorCode::kCorrupt, "{}: {}", path.string(), why);
-  };
+  const io::InputFile in(path.string());
   Header header{};
-  in.read(reinterpret_cast<char*>(&header), sizeof header);
-  if (!in || !std::equal(std::begin(kMagic), std::end(kMagic), header.magic)) {
-    throw corrupt("is not a saved sequence state");
-  }
-  if (header.version != kVersion) {
-    throw Error(ErrorCode::kUnsupported, "{}: has format version {}; this program reads {}",
-                path.string(), header.version, kVersion);
-  }
-  if (header.shape_digest != shape_digest()) {
-    throw corrupt("was saved from a model of another shape or by another backend");
-  }
-  if (header.length > context_) {
-    throw Error(ErrorCode::kOutOfMemory,
-                "{}: holds {} tokens, but the context has room for {}; raise --context",
-                path.string(), header.length, context_);
-  }
+  if (in.bytes() >= sizeof header) in.read(0, std::as_writable_bytes(std::span(&header, 1)));
+  check(header, in.path());
   const std::vector<backend::Tensor> all = tensors(header.length);
   uint64_t expected = 0;
   for (const backend::Tensor tensor : all) expected += bytes_of(tensor);
-  std::error_code failure;
-  if (header.payload_bytes != expected ||
-      std::filesystem::file_size(path, failure) != expected + sizeof header || failure) {
-    throw corrupt("has the wrong size: it is damaged or was cut off");
+  if (header.payload_bytes != expected || in.bytes() != expected + sizeof header) {
+    throw Error(ErrorCode::kCorrupt, "{}: has the wrong size: it is damaged or was cut off",
+                in.path());
   }
   interrupted_ = true;
-  uint64_t digest = 0;
+  uint64_t digest = 0, at = sizeof header;
   std::vector<std::byte> bytes;
   for_each_piece(all, [&](backend::Tensor piece) {
     bytes.resize(bytes_of(piece));
-    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!in) throw Error(ErrorCode::kIo, "{}: cannot be read to its end", path.string());
-    digest = mix_bytes(digest, bytes);
+    in.read(at, bytes);
+    at += bytes.size();
+    digest = digest_of(digest, bytes);
     backend_.upload_raw(bytes, piece);
   });
-  if (digest != header.payload_digest)
-    throw corrupt("is damaged: its contents do not match their digest");
+  if (digest != header.payload_digest) {
+    throw Error(ErrorCode::kCorrupt, "{}: is damaged: its contents do not match their digest",
+                in.path());
+  }
   length_ = header.length;
   interrupted_ = false;
 }

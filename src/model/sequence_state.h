@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace sluice::model {
@@ -12,8 +13,10 @@ namespace sluice::model {
 /// memory is reserved by the constructor. One thread uses it at a time.
 class SequenceState {
  public:
-  /// Room for `context` tokens. `shape` and `backend` must outlive it.
-  SequenceState(const ModelShape& shape, backend::Backend& backend, uint32_t context);
+  /// Room for `context` tokens. `shape` and `backend` must outlive it. `fingerprint` says whose
+  /// numbers these are: LoadedModel::fingerprint().
+  SequenceState(const ModelShape& shape, backend::Backend& backend, uint32_t context,
+                uint64_t fingerprint);
   ~SequenceState();
   SequenceState(const SequenceState&) = delete;
   SequenceState& operator=(const SequenceState&) = delete;
@@ -50,9 +53,9 @@ class SequenceState {
   /// Writes all of it to a file, which appears whole or not at all. Throws Error(kIo), and
   /// Error(kInvalidInput) for an interrupted state.
   void save(const std::filesystem::path& path) const;
-  /// Reads what save() wrote for the same shape and backend precision. Throws Error(kCorrupt) that
-  /// names the file when it is damaged or of another shape, Error(kOutOfMemory) when it does not
-  /// fit the context.
+  /// Reads what save() wrote. Throws Error that names the file: kInvalidInput when it is of another
+  /// checkpoint, backend precision or mla_norm_epsilon, kCorrupt when it is damaged, kOutOfMemory
+  /// when it does not fit the context.
   void load(const std::filesystem::path& path);
 
   struct Kda {
@@ -76,11 +79,14 @@ class SequenceState {
   [[nodiscard]] uint64_t recurrent_bytes() const;
   void copy_recurrent_to(std::byte* to) const;
   void copy_recurrent_from(const std::byte* from);
-  [[nodiscard]] uint64_t shape_digest() const;
+  struct Header;
+  [[nodiscard]] Header header() const;
+  void check(const Header& header, const std::string& path) const;
 
   const ModelShape& shape_;
   backend::Backend& backend_;
   const uint32_t context_;
+  const uint64_t fingerprint_;
   uint32_t length_ = 0;
   bool interrupted_ = false;
   std::vector<uint32_t> slot_of_;  // Layer to index into kda_ or mla_.

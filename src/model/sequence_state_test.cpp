@@ -12,6 +12,8 @@
 namespace sluice::model {
 namespace {
 
+constexpr uint64_t kFingerprint = 7;
+
 ModelShape small_shape() {
   ModelShape shape;
   shape.layers = 3;
@@ -72,7 +74,7 @@ class SequenceStateTest : public testing::Test {
 };
 
 TEST_F(SequenceStateTest, CutRestoresTheSavedPoint) {
-  SequenceState state(shape_, *backend_, 10);
+  SequenceState state(shape_, *backend_, 10, kFingerprint);
   fill(state, 1, 4);
   const std::vector<float> before = everything(state);
   const SequenceState::SavedPoint point = state.save_point();
@@ -84,7 +86,7 @@ TEST_F(SequenceStateTest, CutRestoresTheSavedPoint) {
 }
 
 TEST_F(SequenceStateTest, ClearForgets) {
-  SequenceState state(shape_, *backend_, 10);
+  SequenceState state(shape_, *backend_, 10, kFingerprint);
   fill(state, 1, 4);
   state.clear();
   EXPECT_EQ(state.length(), 0u);
@@ -97,10 +99,10 @@ TEST_F(SequenceStateTest, BytesAreWhatIsReserved) {
 }
 
 TEST_F(SequenceStateTest, SaveAndLoad) {
-  SequenceState state(shape_, *backend_, 10);
+  SequenceState state(shape_, *backend_, 10, kFingerprint);
   fill(state, 1, 4);
   state.save(file("saved.state"));
-  SequenceState other(shape_, *backend_, 4);
+  SequenceState other(shape_, *backend_, 4, kFingerprint);
   fill(other, 500, 2);
   other.load(file("saved.state"));
   EXPECT_EQ(other.length(), 4u);
@@ -108,30 +110,30 @@ TEST_F(SequenceStateTest, SaveAndLoad) {
 }
 
 TEST_F(SequenceStateTest, RefusesDamagedFiles) {
-  SequenceState state(shape_, *backend_, 10);
+  SequenceState state(shape_, *backend_, 10, kFingerprint);
   fill(state, 1, 4);
   state.save(file("good.state"));
   std::ifstream in(file("good.state"), std::ios::binary);
   const std::string good{std::istreambuf_iterator<char>(in), {}};
   for (size_t bytes :
-       {size_t{0}, size_t{7}, size_t{31}, size_t{40}, good.size() - 1, good.size() + 1}) {
+       {size_t{0}, size_t{7}, size_t{47}, size_t{48}, good.size() - 1, good.size() + 1}) {
     std::string bad = good;
     bad.resize(bytes, 'x');
     std::ofstream(file("bad.state"), std::ios::binary) << bad;
     EXPECT_THROW(state.load(file("bad.state")), Error) << bytes << " bytes";
   }
   for (const size_t at :
-       {0u, 8u, 12u, 16u, 24u, 32u, 41u}) {  // Each field of the header, then a number.
+       {0u, 8u, 12u, 16u, 24u, 28u, 32u, 40u, 49u}) {  // Each field of the header, then a number.
     std::string bad = good;
     bad[at] = static_cast<char>(bad[at] ^ 0x40);
     std::ofstream(file("bad.state"), std::ios::binary) << bad;
     EXPECT_THROW(state.load(file("bad.state")), Error) << "byte " << at;
   }
-  SequenceState small(shape_, *backend_, 3);
+  SequenceState small(shape_, *backend_, 3, kFingerprint);
   EXPECT_THROW(small.load(file("good.state")), Error);
   ModelShape wider = shape_;
   wider.kv_lora = 6;
-  SequenceState other(wider, *backend_, 10);
+  SequenceState other(wider, *backend_, 10, kFingerprint);
   EXPECT_THROW(other.load(file("good.state")), Error);
   EXPECT_THROW(state.load(file("absent.state")), Error);
   EXPECT_THROW(state.save(file("no-such-folder") / "x.state"), Error);

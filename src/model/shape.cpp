@@ -17,6 +17,12 @@ using Json = nlohmann::json;
 constexpr uint32_t kLayersMax = 4096, kWidthMax = 1u << 20, kVocabMax = 1u << 24,
                    kContextMax = 1u << 30;
 
+[[noreturn]] void refuse(ErrorCode code, const std::string& path, const std::string& why) {
+  throw Error(code,
+              "{}: {}; give the folder of a K3 text model, and fetch the file anew if this is one",
+              path, why);
+}
+
 /// One JSON object of the config whose fields are asked for by name; every refusal names file and
 /// field.
 class Fields {
@@ -81,17 +87,17 @@ class Fields {
   void only(const char* name, const Json& only, bool missing_ok = false) const {
     if (!has(name) && (missing_ok || only.is_null())) return;
     if (!has(name) || object_[name] != only) {
-      throw Error(ErrorCode::kUnsupported, "{}: {}{} is {}, but only {} is implemented", path_,
-                  prefix_, name, has(name) ? object_[name].dump() : "missing", only.dump());
+      unsupported(name, fmt::format("is {}, but only {} is implemented",
+                                    has(name) ? object_[name].dump() : "missing", only.dump()));
     }
   }
 
   [[noreturn]] void fail(const char* name, const std::string& why) const {
-    throw Error(ErrorCode::kCorrupt, "{}: {}{} {}", path_, prefix_, name, why);
+    refuse(ErrorCode::kCorrupt, path_, fmt::format("{}{} {}", prefix_, name, why));
   }
 
   [[noreturn]] void unsupported(const char* name, const std::string& why) const {
-    throw Error(ErrorCode::kUnsupported, "{}: {}{} {}", path_, prefix_, name, why);
+    refuse(ErrorCode::kUnsupported, path_, fmt::format("{}{} {}", prefix_, name, why));
   }
 
  private:
@@ -199,7 +205,7 @@ void read_experts(const Fields& text, ModelShape& shape) {
 
 ModelShape parse_shape(std::string_view config_json, const std::string& path) {
   const Json root = Json::parse(config_json, nullptr, /*allow_exceptions=*/false);
-  if (!root.is_object()) throw Error(ErrorCode::kCorrupt, "{}: is not a JSON object", path);
+  if (!root.is_object()) refuse(ErrorCode::kCorrupt, path, "is not a JSON object");
   const Fields text = Fields(root, "", path).object("text_config");
   const Fields linear = text.object("linear_attn_config");
   refuse_what_is_not_implemented(text, linear);

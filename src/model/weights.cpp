@@ -1,9 +1,11 @@
 #include "model/weights.h"
 
 #include "base/check.h"
+#include "base/digest.h"
 #include "base/error.h"
 
 #include <algorithm>
+#include <functional>
 #include <span>
 
 namespace sluice::model {
@@ -15,6 +17,23 @@ using format::FileRange;
 using format::TensorInfo;
 
 constexpr std::string_view kRoot = "language_model.";
+
+/// Whether one of the E8M0 scales is 255. In pieces of a fixed size, which the compiler turns into
+/// vectors.
+bool has_scale_255(std::span<const std::byte> scales) {
+  std::array<uint8_t, 64> most{};
+  const auto keep_most = [&](size_t i) {
+    const auto scale = std::to_integer<uint8_t>(scales[i]);
+    most[i] = scale > most[i] ? scale : most[i];
+  };
+  for (; scales.size() >= most.size(); scales = scales.subspan(most.size())) {
+    for (size_t i = 0; i < most.size(); ++i) keep_most(i);
+  }
+  for (size_t i = 0; i < scales.size(); ++i) keep_most(i);
+  return std::ranges::max(most) == 255;
+}
+
+}  // namespace
 
 /// Finds, checks and cuts the tensors of one checkpoint into a WeightMap.
 class Binder {
@@ -43,8 +62,8 @@ class Binder {
   }
 
   void bind_globals() {
-    map_.embedding = &checkpoint_.require(fmt::format("{}model.embed_tokens.weight", kRoot),
-                                          DType::kBF16, {shape_.vocab, shape_.hidden});
+    map_.embedding = &require(fmt::format("{}model.embed_tokens.weight", kRoot), DType::kBF16,
+                              {shape_.vocab, shape_.hidden});
     map_.final_norm = norm(fmt::format("{}model.norm.weight", kRoot), shape_.hidden);
     map_.output_residual = residual(fmt::format("{}model.output_attn_res", kRoot));
     map_.lm_head = matrix(fmt::format("{}lm_head.weight", kRoot), shape_.vocab, shape_.hidden);
@@ -52,6 +71,21 @@ class Binder {
       map_.pass_order.push_back({static_cast<uint32_t>(map_.pass_order.size())});
       SLUICE_CHECK(segment.kind == format::SegmentKind::kSpine);
     }
+  }
+
+  /// A tensor that nothing asked for would change what the model computes, if it were known.
+  void refuse_unknown() {
+    if (bound_.size() == checkpoint_.tensor_count()) return;
+    std::sort(bound_.begin(), bound_.end());
+    checkpoint_.visit_tensors([&](std::string_view name, const TensorInfo& tensor) {
+      if (std::binary_search(bound_.begin(), bound_.end(), &tensor)) return;
+      throw Error(ErrorCode::kUnsupported,
+                  "{}: tensor {} has no place in the model that config.json describes: this K3 "
+                  "variant has a tensor that Sluice does not implement, and the result without it "
+                  "would be wrong; use the released checkpoint, or check that config.json and the "
+                  "shards are of one version",
+                  checkpoint_.files()[tensor.file.value].path.string(), name);
+    });
   }
 
   // Experts come after the spine, so that segment ids of the spine are its pass order.
@@ -63,16 +97,23 @@ class Binder {
   }
 
  private:
+  const TensorInfo& require(std::string_view name, DType dtype,
+                            std::initializer_list<uint64_t> shape) {
+    const TensorInfo& tensor = checkpoint_.require(name, dtype, shape);
+    bound_.push_back(&tensor);
+    return tensor;
+  }
+
   SmallTensor norm(const std::string& name, uint32_t n, DType dtype = DType::kBF16) {
-    return checkpoint_.read_floats(checkpoint_.require(name, dtype, {n}));
+    return checkpoint_.read_floats(require(name, dtype, {n}));
   }
 
   // The score of a source is (norm weight * projection) . value; the product of two BF16 is exact
   // in fp32.
   SmallTensor residual(const std::string& name) {
     SmallTensor weight = norm(name + "_norm.weight", shape_.hidden);
-    const SmallTensor projection = checkpoint_.read_floats(
-        checkpoint_.require(name + "_proj.weight", DType::kBF16, {1, shape_.hidden}));
+    const SmallTensor projection =
+        checkpoint_.read_floats(require(name + "_proj.weight", DType::kBF16, {1, shape_.hidden}));
     std::transform(weight.begin(), weight.end(), projection.begin(), weight.begin(),
                    std::multiplies<>());
     return weight;
@@ -80,7 +121,7 @@ class Binder {
 
   // Cuts between groups of `unit` rows, into panels of equal size as far as that goes.
   SpineMatrix matrix(const std::string& name, uint32_t rows, uint32_t cols, uint32_t unit = 1) {
-    const TensorInfo& tensor = checkpoint_.require(name, DType::kBF16, {rows, cols});
+    const TensorInfo& tensor = require(name, DType::kBF16, {rows, cols});
     const uint64_t row_bytes = uint64_t{cols} * 2;
     const uint64_t units = rows / unit;
     const uint64_t units_max = std::max<uint64_t>(1, panel_bytes_max_ / (row_bytes * unit));
@@ -95,6 +136,7 @@ class Binder {
           format::SegmentKind::kSpine,
           {FileRange{tensor.file, tensor.offset + first * row_bytes, (end - first) * row_bytes}},
           place));
+      map_.panel_tensors_.push_back(name);
       result.panels.push_back({id, place[0], first, end - first});
     }
     return result;
@@ -120,7 +162,7 @@ class Binder {
     kda.o = matrix(prefix + "o_proj.weight", hidden, width);
     const auto taps = [&](const char* name) {
       return checkpoint_.read_floats(
-          checkpoint_.require(prefix + name, DType::kF32, {width, 1, shape_.conv_width}));
+          require(prefix + name, DType::kF32, {width, 1, shape_.conv_width}));
     };
     kda.q_conv = taps("q_conv1d.weight");
     kda.k_conv = taps("k_conv1d.weight");
@@ -182,7 +224,7 @@ class Binder {
            {std::pair{".weight_packed", cols / 2}, std::pair{".weight_scale", cols / 32}}) {
         name_.resize(stem);
         name_.append(part).append(suffix);
-        const TensorInfo& tensor = checkpoint_.require(name_, DType::kU8, {rows, width});
+        const TensorInfo& tensor = require(name_, DType::kU8, {rows, width});
         ranges_.push_back({tensor.file, tensor.offset, tensor.bytes});
       }
     };
@@ -204,17 +246,20 @@ class Binder {
   std::string name_;  // Reused for each of the hundreds of thousands of expert tensors.
   std::vector<FileRange> ranges_;
   std::vector<uint64_t> places_;
+  std::vector<const TensorInfo*> bound_;  // Each tensor of the checkpoint that was asked for.
 };
-
-}  // namespace
 
 WeightMap::WeightMap(const Checkpoint& checkpoint, const ModelShape& shape,
                      uint64_t panel_bytes_max)
     : layers(shape.layers) {
   Binder binder(checkpoint, shape, panel_bytes_max, *this);
+  scale_bytes_ = uint64_t{shape.expert_hidden} * shape.latent / 32;
   for (uint32_t l = 0; l < shape.layers; ++l) binder.bind_layer(l);
   binder.bind_globals();
   binder.bind_experts();
+  binder.refuse_unknown();
+  for (const format::CheckpointFile& file : checkpoint.files())
+    files_.push_back(file.path.string());
 }
 
 uint64_t WeightMap::segment_bytes_max(format::SegmentKind kind) const {
@@ -225,17 +270,29 @@ uint64_t WeightMap::segment_bytes_max(format::SegmentKind kind) const {
   return bytes;
 }
 
-uint64_t WeightMap::small_floats() const {
-  uint64_t floats = final_norm.size() + output_residual.size();
+std::vector<const SmallTensor*> WeightMap::small_tensors() const {
+  std::vector<const SmallTensor*> tensors = {&final_norm, &output_residual};
   for (const LayerWeights& l : layers) {
-    for (const SmallTensor* tensor :
-         {&l.input_norm, &l.post_attention_norm, &l.attn_residual, &l.mlp_residual, &l.kda.q_conv,
-          &l.kda.k_conv, &l.kda.v_conv, &l.kda.dt_bias, &l.kda.a_log, &l.kda.o_norm,
-          &l.mla.q_a_norm, &l.mla.kv_a_norm, &l.moe.router_bias, &l.moe.latent_norm}) {
-      floats += tensor->size();
-    }
+    tensors.insert(tensors.end(), {&l.input_norm, &l.post_attention_norm, &l.attn_residual,
+                                   &l.mlp_residual, &l.kda.q_conv, &l.kda.k_conv, &l.kda.v_conv,
+                                   &l.kda.dt_bias, &l.kda.a_log, &l.kda.o_norm, &l.mla.q_a_norm,
+                                   &l.mla.kv_a_norm, &l.moe.router_bias, &l.moe.latent_norm});
   }
+  return tensors;
+}
+
+uint64_t WeightMap::small_floats() const {
+  uint64_t floats = 0;
+  for (const SmallTensor* tensor : small_tensors()) floats += tensor->size();
   return floats;
+}
+
+uint64_t WeightMap::small_digest() const {
+  uint64_t digest = 0;
+  for (const SmallTensor* tensor : small_tensors()) {
+    digest = digest_of(digest, std::as_bytes(std::span(*tensor)));
+  }
+  return digest;
 }
 
 backend::ExpertWeights WeightMap::expert(SegmentId id, const std::byte* memory) const {
@@ -247,6 +304,32 @@ backend::ExpertWeights WeightMap::expert(SegmentId id, const std::byte* memory) 
           .up_scales = memory + at[5],
           .down_codes = memory + at[2],
           .down_scales = memory + at[3]};
+}
+
+void WeightMap::check_scales(SegmentId id, const std::byte* memory) const {
+  const format::Segment& segment = segments[id.value];
+  const std::array<uint32_t, 6>& at = expert_places[id.value - pass_order.size()].offset;
+  for (const size_t tensor : {1u, 3u, 5u}) {
+    if (!has_scale_255({memory + at[tensor], scale_bytes_})) continue;
+    const auto extent = std::ranges::find_if(segment.extents, [&](const format::Extent& e) {
+      return at[tensor] >= e.memory_offset && at[tensor] - e.memory_offset < e.bytes;
+    });
+    SLUICE_CHECK(extent != segment.extents.end());
+    throw Error(ErrorCode::kCorrupt,
+                "{}: {} has a scale of 255, which is no number: the file is damaged; verify it "
+                "against its checksum, or download it again",
+                files_[extent->drive.value], name(id));
+  }
+}
+
+std::string WeightMap::name(SegmentId id) const {
+  if (id.value < panel_tensors_.size()) return "tensor " + panel_tensors_[id.value];
+  uint32_t layer = 0;
+  for (uint32_t l = 0; l < layers.size(); ++l) {
+    const MoeWeights& moe = layers[l].moe;
+    if (moe.router.rows > 0 && moe.first_expert <= id.value) layer = l;
+  }
+  return fmt::format("expert {} of layer {}", id.value - layers[layer].moe.first_expert, layer);
 }
 
 }  // namespace sluice::model

@@ -72,7 +72,7 @@ struct ExpertPlace {
 class WeightMap {
  public:
   /// `panel_bytes_max`: panels are at most that long (a row, or one head of kv_b, always fits).
-  /// Throws Error that names the tensor that is missing or of another shape.
+  /// Throws Error that names the tensor that is missing, of another shape, or unknown.
   WeightMap(const format::Checkpoint& checkpoint, const ModelShape& shape,
             uint64_t panel_bytes_max);
 
@@ -92,7 +92,22 @@ class WeightMap {
   [[nodiscard]] uint64_t segment_bytes_max(format::SegmentKind kind) const;
   /// Floats of all small tensors.
   [[nodiscard]] uint64_t small_floats() const;
+  /// Differs when any value of the small tensors does.
+  [[nodiscard]] uint64_t small_digest() const;
   [[nodiscard]] backend::ExpertWeights expert(SegmentId id, const std::byte* memory) const;
+  /// Throws Error(kCorrupt) that names layer, expert and file when a scale of the expert in
+  /// `memory` is 255, which is no number. Kernels rely on that.
+  void check_scales(SegmentId id, const std::byte* memory) const;
+  /// What a segment is, for messages: a tensor's name, or expert and layer.
+  [[nodiscard]] std::string name(SegmentId id) const;
+
+ private:
+  friend class Binder;
+  [[nodiscard]] std::vector<const SmallTensor*> small_tensors() const;
+
+  std::vector<std::string> panel_tensors_;  // By spine segment.
+  std::vector<std::string> files_;          // By drive.
+  uint64_t scale_bytes_ = 0;                // Of each matrix of an expert.
 };
 
 }  // namespace sluice::model

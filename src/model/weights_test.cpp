@@ -143,7 +143,7 @@ struct Claim {
   const char* names;
 };
 
-TEST_F(WeightsTest, ConfigThatClaimsMoreThanThereIs) {
+TEST_F(WeightsTest, ConfigThatClaimsOtherThanThereIs) {
   const Claim claims[] = {
       {"200 layers",
        [](auto& text) {
@@ -163,6 +163,12 @@ TEST_F(WeightsTest, ConfigThatClaimsMoreThanThereIs) {
        ErrorCode::kNotFound, "layers.1.self_attn.q_a_proj.weight"},
       {"wider", [](auto& text) { text["hidden_size"] = 1u << 20; }, ErrorCode::kCorrupt,
        "layers.0.input_layernorm.weight"},
+      {"fewer layers",
+       [](auto& text) {
+         text["num_hidden_layers"] = 3;
+         text["linear_attn_config"]["full_attn_layers"] = nlohmann::json::array();
+       },
+       ErrorCode::kUnsupported, "language_model.model.layers.3."},
       {"larger vocabulary", [](auto& text) { text["vocab_size"] = 1024; }, ErrorCode::kCorrupt,
        "embed_tokens.weight"},
   };
@@ -175,6 +181,24 @@ TEST_F(WeightsTest, ConfigThatClaimsMoreThanThereIs) {
     const Error error = refusal(changed);
     EXPECT_EQ(error.code(), claim.code) << error.what();
     EXPECT_THAT(error.what(), HasSubstr(claim.names));
+  }
+}
+
+TEST_F(WeightsTest, EachUnknownTensorIsNamed) {
+  const StoredTensor stray{"", "BF16", {6}, std::string(12, 's')};
+  for (const char* name :
+       {"language_model.model.layers.1.self_attn.q_proj.bias",
+        "language_model.model.layers.4.input_layernorm.weight",
+        "language_model.model.layers.1.block_sparse_moe.experts.3.w1.weight_packed",
+        "language_model.model.layers.1.block_sparse_moe.experts.0.w1.weight_shape",
+        "model.layers.0.input_layernorm.weight", "vision_tower"}) {
+    TestCheckpoint changed = good();
+    changed.tensors.insert(changed.tensors.begin() + 5, stray);
+    changed.tensors[5].name = name;
+    const Error error = refusal(changed);
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported) << error.what();
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(fmt::format("tensor {} ", name)), HasSubstr(shard()),
+                                    HasSubstr("does not implement")));
   }
 }
 

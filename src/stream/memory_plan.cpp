@@ -15,7 +15,8 @@ namespace sluice::stream {
 namespace {
 
 uint64_t unavoidable_bytes(const MemoryNeeds& needs) {
-  return needs.fixed_bytes + needs.small_weight_bytes + needs.state_bytes + needs.scratch_bytes;
+  return needs.fixed_bytes + needs.small_weight_bytes + needs.state_bytes + needs.scratch_bytes +
+         needs.output_bytes;
 }
 
 /// The panels in the order in which they are pinned: by their index with its bits reversed. The
@@ -36,10 +37,12 @@ std::vector<uint32_t> pin_order(size_t panels) {
 /// Pins what fits into `room`. Taking every panel that still fits, in a fixed order, never pins
 /// fewer bytes for more room: where two rooms first differ, the larger one took a panel that alone
 /// overfilled the smaller.
-void pin_panels(const std::vector<uint64_t>& panels, uint64_t room, MemoryPlan& plan) {
+void pin_panels(const std::vector<uint64_t>& panels, uint64_t record_bytes, uint64_t room,
+                MemoryPlan& plan) {
   plan.pinned.assign(panels.size(), false);
   for (const uint32_t panel : pin_order(panels.size())) {
-    if (panels[panel] > room - plan.spine_resident_bytes) continue;
+    if (panels[panel] + record_bytes > room) continue;
+    room -= panels[panel] + record_bytes;
     plan.pinned[panel] = true;
     ++plan.pinned_panels;
     plan.spine_resident_bytes += panels[panel];
@@ -56,14 +59,16 @@ MemoryPlan plan_memory(const MemoryNeeds& needs) {
   const uint64_t largest_panel = panels.empty() ? 0 : *std::ranges::max_element(panels);
   const uint64_t expert_bytes = round_up(needs.expert_bytes, io::kBlockBytes);
   const uint64_t experts_least = std::min(needs.experts_per_token, needs.expert_count);
-  const uint64_t base = unavoidable_bytes(needs);
+  const uint64_t base = unavoidable_bytes(needs), record_bytes = needs.slot_record_bytes;
 
   // Either the whole spine is pinned, and a slot is for experts only, or some of it streams through
   // slots that must hold its largest panel too.
   const uint64_t streaming_slot_bytes = std::max(expert_bytes, largest_panel);
   const uint64_t spine_slots = needs.lookahead_panels + 1;
-  const uint64_t pinned_minimum = base + spine_bytes + experts_least * expert_bytes;
-  const uint64_t streaming_minimum = base + (experts_least + spine_slots) * streaming_slot_bytes;
+  const uint64_t pinned_minimum = base + spine_bytes + panels.size() * record_bytes +
+                                  experts_least * (expert_bytes + record_bytes);
+  const uint64_t streaming_minimum =
+      base + (experts_least + spine_slots) * (streaming_slot_bytes + record_bytes);
   plan.minimum_bytes = std::min(pinned_minimum, streaming_minimum);
   plan.fits = needs.budget_bytes >= plan.minimum_bytes;
   const bool all_pinned = needs.budget_bytes >= pinned_minimum;
@@ -71,17 +76,20 @@ MemoryPlan plan_memory(const MemoryNeeds& needs) {
   if (!plan.fits) return plan;
 
   plan.spine_slots = all_pinned ? 0 : spine_slots;
-  const uint64_t least = base + (experts_least + plan.spine_slots) * plan.slot_bytes;
-  pin_panels(panels, needs.budget_bytes - least, plan);
+  const uint64_t slot_cost = plan.slot_bytes + record_bytes;
+  const uint64_t least = base + (experts_least + plan.spine_slots) * slot_cost;
+  pin_panels(panels, record_bytes, needs.budget_bytes - least, plan);
   plan.spine_streamed_bytes = spine_bytes - plan.spine_resident_bytes;
-  const uint64_t rest = needs.budget_bytes - least - plan.spine_resident_bytes;
-  const uint64_t more = plan.slot_bytes == 0 ? 0 : rest / plan.slot_bytes;
+  const uint64_t rest =
+      needs.budget_bytes - least - plan.spine_resident_bytes - plan.pinned_panels * record_bytes;
+  const uint64_t more = slot_cost == 0 ? 0 : rest / slot_cost;
   plan.expert_slots = std::min(needs.expert_count, experts_least + more);
   plan.slots = plan.expert_slots + plan.spine_slots;
   plan.expert_slot_bytes = plan.expert_slots * plan.slot_bytes;
   plan.spine_slot_bytes = plan.spine_slots * plan.slot_bytes;
-  plan.total_bytes =
-      base + plan.spine_resident_bytes + plan.expert_slot_bytes + plan.spine_slot_bytes;
+  plan.record_bytes = (plan.slots + plan.pinned_panels) * record_bytes;
+  plan.total_bytes = base + plan.spine_resident_bytes + plan.expert_slot_bytes +
+                     plan.spine_slot_bytes + plan.record_bytes;
   return plan;
 }
 
@@ -104,6 +112,7 @@ std::string memory_table(const MemoryNeeds& needs, const MemoryPlan& plan) {
   row("small weights", needs.small_weight_bytes);
   row("sequence state", needs.state_bytes);
   row("activations", needs.scratch_bytes);
+  if (needs.output_bytes > 0) row("results held until they are written", needs.output_bytes);
   if (!plan.fits) {
     row("least for weights", plan.minimum_bytes - unavoidable_bytes(needs));
     row("smallest budget that works", plan.minimum_bytes);
@@ -120,6 +129,7 @@ std::string memory_table(const MemoryNeeds& needs, const MemoryPlan& plan) {
   row(fmt::format("spine slots for reading ahead ({})", plan.spine_slots), plan.spine_slot_bytes);
   row(fmt::format("expert slots ({} of {} experts)", plan.expert_slots, needs.expert_count),
       plan.expert_slot_bytes);
+  row("records of slots and panels", plan.record_bytes);
   row("total", plan.total_bytes);
   row("budget", needs.budget_bytes);
   const std::string spine = plan.spine_streamed_bytes == 0

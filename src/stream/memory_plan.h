@@ -12,6 +12,8 @@ struct MemoryNeeds {
   uint64_t small_weight_bytes = 0;  ///< Weights that are always in memory.
   uint64_t state_bytes = 0;         ///< Of all sequences.
   uint64_t scratch_bytes = 0;       ///< Activations of one pass.
+  uint64_t output_bytes = 0;        ///< Results that are held until they are written.
+  uint64_t slot_record_bytes = 0;   ///< What is noted about each slot and each pinned panel.
   uint64_t expert_bytes = 0;        ///< Memory of the largest expert.
   uint64_t experts_per_token =
       0;  ///< Expert slots below which a layer cannot do one token without rereading.
@@ -33,6 +35,7 @@ struct MemoryPlan {
   uint64_t expert_slots = 0;  ///< At most expert_count; equal to it, nothing is read twice.
   uint64_t slot_bytes = 0;
   uint64_t expert_slot_bytes = 0, spine_slot_bytes = 0;  ///< Of all slots of a kind.
+  uint64_t record_bytes = 0;                             ///< Of all slots and pinned panels.
 
   std::vector<bool> pinned;  ///< By panel: stays in memory.
   uint64_t pinned_panels = 0;

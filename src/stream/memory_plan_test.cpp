@@ -68,6 +68,33 @@ TEST(MemoryPlan, SharesTheBudgetOut) {
   }
 }
 
+TEST(MemoryPlan, RecordsAndResultsCount) {
+  MemoryNeeds noted = needs(0);
+  noted.slot_record_bytes = kBlock;
+  noted.output_bytes = 5 * kBlock;
+  struct Case {
+    uint64_t budget_blocks;
+    bool fits;
+    uint64_t expert_slots, pinned_panels, record_blocks, total_blocks;
+  };
+  // Streaming: 105 + (4 + 3) * 11 = 182 at least. All pinned: 105 + 16 * 9 + 4 * 11 = 293.
+  for (const Case& c :
+       {Case{181, false, 0, 0, 0, 0}, Case{182, true, 4, 0, 7, 182}, Case{190, true, 4, 0, 7, 182},
+        Case{191, true, 4, 1, 8, 191}, Case{293, true, 4, 16, 20, 293},
+        Case{303, true, 4, 16, 20, 293}, Case{304, true, 5, 16, 21, 304}}) {
+    noted.budget_bytes = c.budget_blocks * kBlock;
+    const MemoryPlan plan = plan_memory(noted);
+    EXPECT_EQ(plan.minimum_bytes, 182 * kBlock);
+    EXPECT_EQ(plan.fits, c.fits) << c.budget_blocks;
+    EXPECT_EQ(plan.expert_slots, c.expert_slots) << c.budget_blocks;
+    EXPECT_EQ(plan.pinned_panels, c.pinned_panels) << c.budget_blocks;
+    EXPECT_EQ(plan.record_bytes, c.record_blocks * kBlock) << c.budget_blocks;
+    EXPECT_EQ(plan.total_bytes, c.total_blocks * kBlock) << c.budget_blocks;
+  }
+  EXPECT_THAT(memory_table(noted, plan_memory(noted)),
+              HasSubstr("results held until they are written            20.00 KiB"));
+}
+
 TEST(MemoryPlan, ASmallSpineIsCheaperPinnedThanStreamed) {
   const MemoryPlan plan = plan_memory(needs(148, 1));  // 100 + 8 + 40, against 100 + 70.
   EXPECT_TRUE(plan.fits);
@@ -121,6 +148,8 @@ MemoryNeeds random_needs(std::mt19937_64& random) {
                      .small_weight_bytes = below(1 << 20),
                      .state_bytes = below(1 << 20),
                      .scratch_bytes = below(1 << 20),
+                     .output_bytes = below(1 << 20),
+                     .slot_record_bytes = below(5'000),
                      .expert_bytes = 1 + below(100'000),
                      .experts_per_token = below(20),
                      .expert_count = below(200),

@@ -26,6 +26,14 @@ void cut_pieces(const format::Segment& segment, uint64_t read_bytes, std::vector
   }
 }
 
+uint64_t piece_count(const format::Segment& segment, uint64_t read_bytes) {
+  uint64_t count = 0;
+  for (const format::Extent& extent : segment.extents) {
+    count += (extent.offset % io::kBlockBytes + extent.bytes + read_bytes - 1) / read_bytes;
+  }
+  return count;
+}
+
 uint64_t payload_bytes(const format::Segment& segment) {
   uint64_t bytes = 0;
   for (const format::Extent& extent : segment.extents) bytes += extent.bytes;

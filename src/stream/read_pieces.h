@@ -21,6 +21,9 @@ struct Piece {
 /// no extent uses.
 void cut_pieces(const format::Segment& segment, uint64_t read_bytes, std::vector<Piece>& pieces);
 
+/// How many pieces that gives.
+[[nodiscard]] uint64_t piece_count(const format::Segment& segment, uint64_t read_bytes);
+
 /// Bytes of all extents, without rounding.
 [[nodiscard]] uint64_t payload_bytes(const format::Segment& segment);
 

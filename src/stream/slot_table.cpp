@@ -3,6 +3,8 @@
 #include "base/check.h"
 #include "io/drive_array.h"
 
+#include <algorithm>
+#include <bit>
 #include <iterator>
 
 namespace sluice::stream {
@@ -40,6 +42,17 @@ SlotTable::SlotTable(std::span<const format::Segment> segments, const SlotTableO
                pieces);  // Checks the layout now, not in the middle of a pass.
     SLUICE_CHECK(!pieces.empty());
   }
+}
+
+uint64_t SlotTable::record_bytes(std::span<const format::Segment> segments, uint64_t read_bytes) {
+  uint64_t pieces_max = 0;
+  for (const format::Segment& segment : segments) {
+    pieces_max = std::max(pieces_max, piece_count(segment, read_bytes));
+  }
+  // A vector may have room for twice of what it holds, and a read that failed is added again; a
+  // node of a list has two pointers beside its value; few requests wait for the same segment.
+  constexpr uint64_t kNodeBytes = 3 * sizeof(void*), kWaiterBytes = 8 * sizeof(uint32_t);
+  return sizeof(Slot) + kNodeBytes + kWaiterBytes + std::bit_ceil(pieces_max + 1) * sizeof(Piece);
 }
 
 void SlotTable::move(uint32_t index_, SlotState state, bool to_front) {

@@ -75,6 +75,9 @@ class SlotTable {
   [[nodiscard]] uint64_t memory_bytes() const { return memory_bytes_; }
   [[nodiscard]] Slot& slot(uint32_t index) { return slots_[index]; }
   [[nodiscard]] std::span<Slot> slots() { return slots_; }
+  /// Bytes that the record of one slot takes at most, whichever segment it holds.
+  [[nodiscard]] static uint64_t record_bytes(std::span<const format::Segment> segments,
+                                             uint64_t read_bytes);
   /// The slot where a segment is or arrives, or kNone.
   [[nodiscard]] uint32_t find(SegmentId segment) const { return slot_of_[segment.value]; }
   [[nodiscard]] bool pinned(SegmentId segment) const { return home_of_[segment.value] != kNone; }

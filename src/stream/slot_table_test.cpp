@@ -44,6 +44,28 @@ TEST(CutPieces, RoundsOutwardsAndCoversEachBlockOnce) {
       EXPECT_EQ(pieces[i].drive.value, 3) << c.name;
     }
     EXPECT_EQ(payload_bytes(segment), c.bytes);
+    EXPECT_EQ(piece_count(segment, c.read_bytes), pieces.size()) << c.name;
+  }
+}
+
+TEST(SlotRecord, HoldsWhatIsNotedAboutAnySegment) {
+  for (const uint64_t blocks : {1u, 7u, 33u, 100u}) {
+    const std::vector<Segment> segments = {
+        {.memory_bytes = kBlock, .extents = {{{0}, 0, kBlock, 0}}},
+        {.memory_bytes = (blocks + 1) * kBlock,
+         .extents = {{{0}, 0, kBlock, 0}, {{1}, 0, blocks * kBlock, kBlock}}}};
+    SlotTable table(
+        segments,
+        {.slots = 1, .slot_bytes = segments[1].memory_bytes, .pinned = {}, .read_bytes = kBlock});
+    const uint32_t index = table.start({1}, /*hint=*/false, 0).value();
+    table.add_waiter(index, 0);
+    for (uint64_t i = 0; i <= blocks; ++i) table.piece_started(index);
+    table.retry(index, 0);
+    const Slot& slot = table.slot(index);
+    EXPECT_GE(SlotTable::record_bytes(segments, kBlock),
+              sizeof slot + slot.pieces.capacity() * sizeof(Piece) +
+                  slot.waiters.capacity() * sizeof(uint32_t))
+        << blocks;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "base/start_thread.h"
 #include "stream/slot_arena.h"
 #include "stream/slot_table.h"
 
@@ -107,7 +108,7 @@ WeightStreamer::Impl::Impl(std::span<const format::Segment> segments_in, io::Dri
       SLUICE_CHECK(extent.drive.value < drives.drive_count());
     }
   }
-  if (options.own_thread) thread = std::thread([this] { run(); });
+  if (options.own_thread) thread = start_thread([this] { run(); });
 }
 
 WeightStreamer::Impl::~Impl() {
@@ -327,20 +328,20 @@ void WeightStreamer::Impl::lose(uint32_t index, const Piece& piece, const io::Co
 
 void WeightStreamer::Impl::report_loss(const Arrival& loss) const {
   const std::string& path = drives.path(loss.piece.drive);
+  const std::string name =
+      options.name ? options.name(loss.segment) : fmt::format("segment {}", loss.segment.value);
   if (loss.failure.status == io::ReadStatus::kShort) {
     throw Error(
         ErrorCode::kIo,
-        "{}: ends before byte {}, where segment {} lies, although it was longer when it was "
+        "{}: ends before byte {}, where {} lies, although it was longer when it was "
         "opened; "
         "check that nothing truncates or replaces the file, and verify it against its checksum",
-        path, loss.piece.offset + loss.piece.bytes, loss.segment.value);
+        path, loss.piece.offset + loss.piece.bytes, name);
   }
-  throw Error(
-      ErrorCode::kIo,
-      "{}: reading {} bytes at offset {} (segment {}) failed twice: {}; check the drive's health "
-      "(kernel log, SMART) and its connection, or copy the file to another drive",
-      path, loss.piece.bytes, loss.piece.offset, loss.segment.value,
-      std::strerror(loss.failure.error));
+  throw Error(ErrorCode::kIo,
+              "{}: reading {} bytes at offset {} ({}) failed twice: {}; check the drive's health "
+              "(kernel log, SMART) and its connection, or copy the file to another drive",
+              path, loss.piece.bytes, loss.piece.offset, name, std::strerror(loss.failure.error));
 }
 
 // Submits what the window has room for, waits for the drives without the mutex, and takes in what

@@ -5,9 +5,11 @@
 #include "io/drive_array.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace sluice::stream {
@@ -32,8 +34,8 @@ class SegmentBatch {
 
   /// The next segment that is in memory, in order of arrival; waits for one. Nothing when all have
   /// been handed out, or in a batch that was default-constructed or moved from. Throws Error(kIo)
-  /// that names the file and the offset when a segment could not be read twice; the batch goes on
-  /// with the other segments, and a later request reads the lost one anew.
+  /// that names the file, the offset and the segment when a segment could not be read twice; the
+  /// batch goes on with the other segments, and a later request reads the lost one anew.
   [[nodiscard]] std::optional<ArrivedSegment> next();
 
  private:
@@ -52,6 +54,8 @@ struct StreamerOptions {
   bool own_thread = true;  ///< False: the calls drive the reads themselves (tests, debugging).
   uint64_t read_bytes = 1u << 20;        ///< Largest single read; a multiple of io::kBlockBytes.
   uint64_t bytes_in_flight = 16u << 20;  ///< Of all reads together; one read is always allowed.
+  /// What errors call a segment; may be empty.
+  std::function<std::string(SegmentId)> name{};
 };
 
 /// What a streamer did since it was made. Each segment named by a request counts once: as a hit

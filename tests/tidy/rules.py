@@ -17,6 +17,8 @@ COLUMNS_MAX = 100
 
 # Where an exception may be caught, and why there.
 CATCH_SITES = {
+    'src/base/start_thread.cpp': 'turns the failure of the standard library into an Error',
+    'src/cli/chat.cpp': 'a conversation goes on when a command about a file fails',
     'src/cli/main.cpp': 'ends the program with a message and an exit code',
     'src/engine/generate.cpp': 'a generation that the user stopped keeps what it has',
 }
