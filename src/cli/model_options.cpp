@@ -1,6 +1,7 @@
 #include "cli/model_options.h"
 
 #include "base/error.h"
+#include "cli/default_model.h"
 
 #include <utility>
 
@@ -8,8 +9,10 @@ namespace sluice::cli {
 
 void declare_model_folder(OptionList& options, ModelSettings& settings) {
   options.group("Model");
-  options.argument({"MODEL", "", "folder of a checkpoint in the released layout"}, settings.folder,
-                   Completion::kFolder);
+  settings.folder = default_model();
+  options.optional_argument({"MODEL", "", "folder of a checkpoint in the released layout"},
+                            settings.folder, Completion::kFolder);
+  options.describe_default("the small model that comes with the program");
   options.group("Machine");
   options.bytes({"memory", "SIZE",
                  "budget of the whole program, for example 20GiB, 20GB or a count of bytes"},

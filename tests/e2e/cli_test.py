@@ -24,7 +24,7 @@ class Help(SluiceTest):
     def test_version_and_help(self):
         self.assertRegex(self.ok('--version'), r'^sluice \d+\.\d+\.\d+\n$')
         overview = self.ok('--help')
-        for command in ('run', 'chat', 'inspect', 'synth', 'completion', 'help'):
+        for command in ('run', 'chat', 'inspect', 'eval', 'routes', 'synth', 'completion', 'help'):
             self.assertIn(f'\n  {command} ', overview)
             self.assertIn(f'Usage: sluice {command}', self.ok(command, '--help'))
         self.assertIn('130', overview)
@@ -32,7 +32,7 @@ class Help(SluiceTest):
     def test_mistakes_are_named_with_what_was_meant(self):
         self.fails(2, 'rnu', says=['did you mean run?'])
         self.fails(2, 'run', self.model, '--promt', 'x', says=['--promt', 'did you mean --prompt?'])
-        self.fails(2, 'run', says=['MODEL is missing'])
+        self.fails(2, 'run', says=['give one of --prompt'])
         self.fails(2, 'run', self.model, '--max-new', '-1', says=['--max-new', 'out of range'])
         self.fails(2, 'run', self.model, *PROMPT, '--temperature', '101', says=['temperature'])
 
@@ -227,6 +227,17 @@ class Files(SluiceTest):
         self.ids(*GREEDY, '--dump', chunked, '--prefill-chunk', '2')
         self.assertEqual(read_safetensors(chunked), dump)
 
+    def test_what_a_dump_holds_comes_out_of_the_budget(self):
+        def least(*options):
+            error = self.fails(6, 'run', self.model, *GREEDY, '--print-ids', '--memory', '64KiB', *options)
+            return int(re.search(r'--memory[ =](\d+)\b', error)[1])
+
+        file = self.folder / 'dump.safetensors'
+        logits = self.folder / 'logits.npy'
+        with_dump = least('--dump', file)
+        self.ids(*GREEDY, '--dump', file, '--memory', with_dump)
+        self.assertGreaterEqual(with_dump - least('--logits', logits), file.stat().st_size)
+
     def test_a_saved_state_continues_in_a_new_process(self):
         state = self.folder / 'state'
         whole = self.ids(*GREEDY)
@@ -282,6 +293,34 @@ class Errors(SluiceTest):
         least = re.search(r'--memory[ =](\d+)\b', error)
         self.assertIsNotNone(least, error)
         self.assertEqual(self.ids(*GREEDY, '--memory', least[1]), self.ids(*GREEDY))
+
+    def test_sampling_options_without_a_temperature(self):
+        for option in ('--top-k=40', '--top-p=0.9', '--min-p=0.1', '--seed=7'):
+            name = option.split('=')[0]
+            self.fails(2, 'run', self.model, *GREEDY, option, says=[name, '--temperature'])
+            self.ids(*GREEDY, option, '--temperature', '0.5')
+            self.assertEqual(self.ids(*GREEDY, option, '--temperature', '0'), self.ids(*GREEDY))
+        self.ids(*GREEDY, '--repetition-penalty', '1.1')
+
+    def test_a_state_is_saved_though_the_reader_went_away(self):
+        state = self.folder / 'state'
+        with subprocess.Popen([SLUICE, 'run', self.model, *PROMPT, '--ignore-eos', '--max-new', '2000',
+                               '--save-state', state], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.read(1)
+            process.stdout.close()
+            self.assertIn(b'standard output', process.stderr.read())
+        self.assertEqual(process.returncode, 5)
+        self.ids('--load-state', state, '--prompt-ids', '8', '--max-new', '1')
+
+    def test_results_are_written_though_nobody_reads(self):
+        for output in ((), ('--print-ids',), ('--json',)):
+            state = self.folder / f'state{len(output)}{output}'
+            with open('/dev/full', 'w', encoding='utf-8') as full:
+                done = subprocess.run([SLUICE, 'run', self.model, *GREEDY, *output, '--save-state', state],
+                                      stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertEqual(done.returncode, 5, done.stderr)
+            self.assertIn(b'standard output', done.stderr)
+            self.ids('--load-state', state, '--prompt-ids', '8', '--max-new', '1')
 
     def test_a_reader_that_goes_away(self):
         with subprocess.Popen([SLUICE, 'run', self.model, *PROMPT, '--ignore-eos', '--max-new', '2000'],
