@@ -3,12 +3,11 @@
 
 JOBS ?= 2
 SLUICE := build/demo/bin/sluice
-TINY := build/demo/tiny-k3
 
 .PHONY: help demo test bench fmt
 
 help:
-	@echo "make demo    build sluice and let it write a few words with a tiny model"
+	@echo "make demo    build sluice and ask the small model that comes with it a question"
 	@echo "make test    build everything and run all tests"
 	@echo "make bench   measure the inner loops"
 	@echo "make fmt     format the C++ sources"
@@ -17,10 +16,7 @@ demo:
 	@tools/install-packages demo
 	cmake --preset demo
 	cmake --build --preset demo -j $(JOBS)
-	@rm -rf $(TINY)
-	$(SLUICE) synth --shape tiny --to $(TINY)
-	@echo "The weights of this model are random, so the text below is noise; the path to it is the real one."
-	$(SLUICE) run $(TINY) --prompt "The capital of France is" --max-new 24 --stats
+	$(SLUICE) run --chat --prompt "What is the capital of France?" --stats
 
 # The sanitizers come first because they find most; the optimised build comes last because it runs everything.
 test:

@@ -1,0 +1,1 @@
+"""Questions and answers on which the small model learns to chat."""
