@@ -11,6 +11,16 @@ else()
   find_package(fmt REQUIRED)
 endif()
 
+# io_uring is Linux's; without the library, and in a program for another machine, reads are made by threads.
+set(LIBURING_LIBRARY "")
+if(NOT CMAKE_CROSSCOMPILING)
+  find_path(LIBURING_INCLUDE liburing.h)
+  find_library(LIBURING_FOUND uring)
+  if(LIBURING_INCLUDE AND LIBURING_FOUND)
+    set(LIBURING_LIBRARY ${LIBURING_FOUND})
+  endif()
+endif()
+
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

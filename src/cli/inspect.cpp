@@ -90,6 +90,7 @@ class InspectCommand : public Command {
       report["memory"]["spine_streamed_bytes"] = plan.spine_streamed_bytes;
       report["memory"]["expert_slots"] = plan.expert_slots;
     }
+    report["read_method"] = inspection.read_method;
     return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
 
@@ -108,7 +109,8 @@ class InspectCommand : public Command {
     for (const format::CheckpointFile& file : checkpoint.files()) {
       out += fmt::format("  {:>12}  {}\n", stream::human_bytes(file.bytes), file.path.string());
     }
-    return out + "\nMemory\n" + inspection.memory_table;
+    return out + fmt::format("\nMemory\n{}Weights are read by {}.\n", inspection.memory_table,
+                             inspection.read_method);
   }
 
   ModelSettings model_;

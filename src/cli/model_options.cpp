@@ -39,6 +39,9 @@ void declare_model_options(OptionList& options, ModelSettings& settings, std::st
   options.describe_default("the fastest that this processor has");
   options.flag({"buffered", "", "read through the page cache instead of around it"},
                settings.buffered);
+  options.choice(
+      {"io", "NAME", "who reads: io_uring, threads with pread, or the first where it is offered"},
+      settings.io, {"auto", "uring", "pread"});
   options.number({"mla-norm-eps", "E", "epsilon of the two latent norms of attention"},
                  settings.mla_norm_epsilon, {0.0f, 1.0f});
 }
@@ -57,6 +60,8 @@ model::LoadOptions load_options(const ModelSettings& settings) {
   if (settings.context != 0) options.context = settings.context;
   options.mla_norm_epsilon = settings.mla_norm_epsilon;
   options.direct_io = !settings.buffered;
+  if (settings.io == "uring") options.read_method = io::ReadMethod::kUring;
+  if (settings.io == "pread") options.read_method = io::ReadMethod::kPread;
   return options;
 }
 

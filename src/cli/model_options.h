@@ -17,6 +17,7 @@ struct ModelSettings {
   std::string backend = "cpu", target;
   float mla_norm_epsilon = 1e-6f;
   bool buffered = false;
+  std::string io = "auto";
 };
 
 /// Declares MODEL and --memory.

@@ -30,8 +30,9 @@ struct Completion {
   int error = 0;  ///< errno for kIoError.
 };
 
-/// Drives that read asynchronously, and the clock that times them. One thread calls it, except that
-/// any thread may call wake(). A drive is a file here: a shard or a pack.
+/// Drives that read asynchronously, and the clock that times them. One thread calls it at a time,
+/// and the one that submits stays until its reads have ended; any thread may call wake(), now() and
+/// what describes the drives. A drive is a file here: a shard or a pack.
 class DriveArray {
  public:
   virtual ~DriveArray() = default;
@@ -40,6 +41,12 @@ class DriveArray {
   [[nodiscard]] virtual const std::string& path(DriveId drive) const = 0;
   /// True when reads of this drive go around the page cache.
   [[nodiscard]] virtual bool direct(DriveId drive) const = 0;
+  /// How reads are made, in words.
+  [[nodiscard]] virtual std::string method() const { return "simulated drives"; }
+  /// Says where most reads will land, in place of what was said before, so that the system can
+  /// prepare that memory once instead of at each read. It must stay mapped until the next such
+  /// call; no read may be under way.
+  virtual void use_memory(std::span<std::byte> memory) { (void)memory; }
   /// Starts the reads. Their buffers must live until their completions have been returned.
   virtual void submit(std::span<const Read> reads) = 0;
   /// Returns up to out.size() completions; waits for the first one, for at most `timeout`, or until

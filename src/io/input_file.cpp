@@ -13,10 +13,6 @@
 namespace sluice::io {
 namespace {
 
-// One call moves at most 0x7ffff000 bytes on Linux and INT_MAX on macOS; this is aligned and below
-// both.
-constexpr size_t kCallBytesMax = size_t{1} << 30;
-
 // Linux takes the flag when it opens a file, macOS afterwards, and other systems have none.
 int open_direct(const char* path) {
 #if defined(__APPLE__)

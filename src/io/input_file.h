@@ -13,6 +13,10 @@ class InputFile {
   /// How its bytes come: through the page cache, or around it where the file system allows that.
   enum class Access : uint8_t { kCached, kDirect };
 
+  /// Most bytes that one system call is asked for: Linux moves up to 0x7ffff000, macOS INT_MAX, and
+  /// this is aligned and below both.
+  static constexpr size_t kCallBytesMax = size_t{1} << 30;
+
   /// Throws Error that names the path: kNotFound, or kIo with the remedy when too many files are
   /// open.
   explicit InputFile(const std::string& path, Access access = Access::kCached);
@@ -21,6 +25,8 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  /// For calls that are made elsewhere.
+  [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Its size when it was opened.
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   /// True while reads go around the page cache; offset, size and memory of each are then multiples

@@ -2,9 +2,12 @@
 
 #include "base/check.h"
 #include "base/start_thread.h"
+#include "io/read_progress.h"
 
 #include <algorithm>
-#include <cerrno>
+#include <optional>
+
+#include <fmt/format.h>
 
 namespace sluice::io {
 
@@ -33,14 +36,10 @@ const std::string& PreadDrives::path(DriveId drive) const { return files_[drive.
 bool PreadDrives::direct(DriveId drive) const { return files_[drive.value].direct(); }
 
 void PreadDrives::submit(std::span<const Read> reads) {
+  check_reads(reads, files_.size());
   {
     const std::lock_guard lock(mutex_);
-    for (const Read& read : reads) {
-      SLUICE_CHECK(read.drive.value < files_.size());
-      SLUICE_CHECK(read.offset % kBlockBytes == 0 && read.into.size() % kBlockBytes == 0);
-      SLUICE_CHECK(reinterpret_cast<uintptr_t>(read.into.data()) % kBlockBytes == 0);
-      queued_.push_back(read);
-    }
+    queued_.insert(queued_.end(), reads.begin(), reads.end());
   }
   has_work_.notify_all();
 }
@@ -65,6 +64,10 @@ void PreadDrives::wake() {
   has_done_.notify_all();
 }
 
+std::string PreadDrives::method() const {
+  return fmt::format("pread on {} threads", threads_.size());
+}
+
 Nanos PreadDrives::now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 void PreadDrives::work() {
@@ -82,33 +85,13 @@ void PreadDrives::work() {
   }
 }
 
-// Reads until all of it is there or the file ends, which it may by less than a block before the
-// read does.
 Completion PreadDrives::perform(const Read& read) {
   InputFile& file = files_[read.drive.value];
-  const uint64_t left_in_file = file.bytes() > read.offset ? file.bytes() - read.offset : 0;
-  const uint64_t wanted = std::min<uint64_t>(read.into.size(), left_in_file);
-  if (wanted + kBlockBytes <= read.into.size()) return {read.id, ReadStatus::kShort, 0};
-  for (uint64_t done = 0; done < wanted;) {
-    // A direct read is of whole blocks, also where the file ends inside one.
-    const bool direct = file.direct();
-    const uint64_t from = direct ? done / kBlockBytes * kBlockBytes : done;
-    const int64_t n =
-        file.read_some(read.offset + from,
-                       direct ? read.into.subspan(from) : read.into.subspan(from, wanted - from));
-    if (n < 0 && !(direct && n == -EINVAL)) {
-      return {read.id, ReadStatus::kIoError, static_cast<int>(-n)};
-    }
-    if (n == 0) return {read.id, ReadStatus::kShort, 0};
-    const uint64_t reached = n < 0 ? 0 : from + static_cast<uint64_t>(n);
-    if (direct && reached <= done) {
-      // Direct reads are refused after all, or come in parts too small to go on from a block.
-      file.stop_direct();
-      continue;
-    }
-    done = reached;
+  ReadProgress progress(read, file);
+  while (const std::optional<ReadProgress::Call> call = progress.next()) {
+    progress.advance(file.read_some(call->offset, call->into));
   }
-  return {read.id, ReadStatus::kOk, 0};
+  return progress.completion();
 }
 
 }  // namespace sluice::io

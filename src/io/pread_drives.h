@@ -35,6 +35,7 @@ class PreadDrives final : public DriveArray {
   size_t wait(std::span<Completion> out, Nanos timeout) override;
   void wake() override;
   [[nodiscard]] Nanos now() const override;
+  [[nodiscard]] std::string method() const override;
 
  private:
   PreadDrives() = default;

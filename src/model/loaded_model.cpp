@@ -3,7 +3,6 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
-#include "io/pread_drives.h"
 #include "stream/slot_table.h"
 #include "stream/system_memory.h"
 
@@ -73,7 +72,7 @@ stream::MemoryNeeds memory_needs(const format::Checkpoint& checkpoint, const Mod
   }
   if (options.output_bytes) needs.output_bytes = options.output_bytes(shape);
   needs.slot_record_bytes =
-      stream::SlotTable::record_bytes(weights.segments, stream::StreamerOptions{}.read_bytes);
+      stream::SlotTable::record_bytes(weights.segments, options.reading.read_bytes);
   needs.expert_bytes = weights.segment_bytes_max(format::SegmentKind::kExpert);
   needs.experts_per_token = shape.experts_per_token;
   needs.expert_count = weights.expert_count();
@@ -128,14 +127,19 @@ ModelShape read_shape(const format::Checkpoint& checkpoint, const LoadOptions& o
   return shape;
 }
 
-std::vector<std::string> file_paths(const format::Checkpoint& checkpoint) {
+io::OpenedDrives open_drives(const format::Checkpoint& checkpoint, const LoadOptions& options) {
+  if (options.reading.make_drives) return {.drives = options.reading.make_drives(), .no_uring = {}};
   std::vector<std::string> paths;
   for (const format::CheckpointFile& file : checkpoint.files()) paths.push_back(file.path.string());
-  return paths;
+  return io::open_drives(paths, {.method = options.read_method, .direct = options.direct_io});
 }
 
-stream::StreamerOptions streamer_options(const WeightMap& weights, const stream::MemoryPlan& plan) {
+stream::StreamerOptions streamer_options(const WeightMap& weights, const stream::MemoryPlan& plan,
+                                         const ReadingOptions& reading) {
   stream::StreamerOptions options;
+  options.own_thread = !reading.make_drives;
+  options.read_bytes = reading.read_bytes;
+  options.bytes_in_flight = reading.bytes_in_flight;
   options.slots = plan.slots;
   options.spine_slots = plan.spine_slots;
   options.slot_bytes = plan.slot_bytes;
@@ -171,10 +175,10 @@ struct LoadedModel::Impl {
           stream::memory_table(planned.needs, planned.plan));
     }
     embedding = std::make_unique<EmbeddingTable>(checkpoint, *weights.embedding);
-    drives = std::make_unique<io::PreadDrives>(
-        file_paths(checkpoint), io::PreadOptions{.direct = planned.options.direct_io});
-    streamer = std::make_unique<stream::WeightStreamer>(weights.segments, *drives,
-                                                        streamer_options(weights, planned.plan));
+    opened = open_drives(checkpoint, planned.options);
+    streamer = std::make_unique<stream::WeightStreamer>(
+        weights.segments, *opened.drives,
+        streamer_options(weights, planned.plan, planned.options.reading));
     spine = std::make_unique<stream::SpineReader>(*streamer, weights.pass_order,
                                                   planned.plan.pinned, kLookaheadPanels);
     backend = make_backend(shape, planned.options);
@@ -188,7 +192,7 @@ struct LoadedModel::Impl {
   const uint64_t fingerprint;
   const Planned planned;
   std::unique_ptr<EmbeddingTable> embedding;
-  std::unique_ptr<io::PreadDrives> drives;
+  io::OpenedDrives opened;
   std::unique_ptr<stream::WeightStreamer> streamer;
   std::unique_ptr<stream::SpineReader> spine;
   std::unique_ptr<backend::Backend> backend;
@@ -207,7 +211,9 @@ stream::WeightStreamer& LoadedModel::streamer() { return *impl_->streamer; }
 const stream::MemoryPlan& LoadedModel::plan() const { return impl_->planned.plan; }
 const LoadOptions& LoadedModel::options() const { return impl_->planned.options; }
 std::string LoadedModel::memory_table() const {
-  return stream::memory_table(impl_->planned.needs, impl_->planned.plan);
+  return fmt::format("{}Weights are read by {}.\n",
+                     stream::memory_table(impl_->planned.needs, impl_->planned.plan),
+                     io::describe_method(impl_->opened));
 }
 std::unique_ptr<SequenceState> LoadedModel::make_state() {
   return std::make_unique<SequenceState>(impl_->shape, *impl_->backend,
@@ -218,10 +224,10 @@ uint64_t LoadedModel::fingerprint() const { return impl_->fingerprint; }
 std::string LoadedModel::buffered_files() const {
   std::string names;
   if (!impl_->planned.options.direct_io) return names;
-  for (size_t d = 0; d < impl_->drives->drive_count(); ++d) {
+  const io::DriveArray& drives = *impl_->opened.drives;
+  for (size_t d = 0; d < drives.drive_count(); ++d) {
     const DriveId drive{static_cast<uint16_t>(d)};
-    if (!impl_->drives->direct(drive))
-      names += (names.empty() ? "" : ", ") + impl_->drives->path(drive);
+    if (!drives.direct(drive)) names += (names.empty() ? "" : ", ") + drives.path(drive);
   }
   return names;
 }
@@ -234,6 +240,7 @@ Inspection inspect_model(const std::filesystem::path& folder, const LoadOptions&
   const Planned planned = make_plan(checkpoint, result.shape, weights, options);
   result.plan = planned.plan;
   result.memory_table = stream::memory_table(planned.needs, planned.plan);
+  result.read_method = io::describe_method(open_drives(checkpoint, planned.options));
   result.tensors = checkpoint.tensor_count();
   result.expert_count = weights.expert_count();
   for (const format::Segment& segment : weights.segments) {

@@ -1,6 +1,7 @@
 #pragma once
 #include "backend/backend.h"
 #include "format/checkpoint.h"
+#include "io/open_drives.h"
 #include "model/model.h"
 #include "stream/memory_plan.h"
 
@@ -13,6 +14,16 @@
 namespace sluice::model {
 
 enum class BackendKind : uint8_t { kCpu, kReference };
+
+/// How weights are read; the defaults serve all but tests.
+struct ReadingOptions {
+  /// Drives for Checkpoint::files(), in that order, in place of real ones; may be empty. Reads are
+  /// then driven by the calls of the pass and not by a thread, so that simulated drives repeat a
+  /// run.
+  std::function<std::unique_ptr<io::DriveArray>()> make_drives{};
+  uint64_t read_bytes = stream::StreamerOptions{}.read_bytes;
+  uint64_t bytes_in_flight = stream::StreamerOptions{}.bytes_in_flight;
+};
 
 struct LoadOptions {
   BackendKind backend = BackendKind::kCpu;
@@ -28,6 +39,8 @@ struct LoadOptions {
   std::function<uint64_t(const ModelShape&)> output_bytes{};
   float mla_norm_epsilon = 1e-6f;
   bool direct_io = true;  ///< False: through the page cache.
+  io::ReadMethod read_method = io::ReadMethod::kAuto;
+  ReadingOptions reading{};
 };
 
 /// A checkpoint opened, planned into a memory budget and ready to run: owns everything below Model.
@@ -44,6 +57,7 @@ class LoadedModel {
   [[nodiscard]] const format::Checkpoint& checkpoint() const;
   [[nodiscard]] stream::WeightStreamer& streamer();
   [[nodiscard]] const stream::MemoryPlan& plan() const;
+  /// What takes how much of the memory, and how weights are read.
   [[nodiscard]] std::string memory_table() const;
   [[nodiscard]] const LoadOptions& options() const;  ///< With the zeros filled in.
   [[nodiscard]] std::unique_ptr<SequenceState> make_state();
@@ -66,6 +80,7 @@ struct Inspection {
   uint64_t spine_bytes = 0, expert_bytes = 0, other_bytes = 0, expert_count = 0, tensors = 0;
   stream::MemoryPlan plan;
   std::string memory_table;
+  std::string read_method;  ///< How weights would be read, in words.
 };
 [[nodiscard]] Inspection inspect_model(const std::filesystem::path& folder,
                                        const LoadOptions& options);

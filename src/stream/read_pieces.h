@@ -13,7 +13,7 @@ struct Piece {
   uint64_t offset = 0;         ///< Bytes from the start of the file, a multiple of io::kBlockBytes.
   uint64_t memory_offset = 0;  ///< Bytes from the start of the segment's memory, likewise.
   uint64_t bytes = 0;          ///< Likewise.
-  bool retried = false;        ///< A second attempt; another failure loses the segment.
+  bool retried = false;        ///< Failed already; another failure loses the segment.
 };
 
 /// Cuts a segment into reads of at most `read_bytes` (a multiple of io::kBlockBytes), in the order

@@ -136,6 +136,7 @@ uint32_t SlotTable::evict(uint32_t index_) {
 void SlotTable::add_waiter(uint32_t index_, uint32_t ticket) {
   Slot& slot = slots_[index_];
   slot.waiters.push_back(ticket);
+  for (Piece& piece : slot.pieces) piece.retried = false;
   if (slot.state == SlotState::kHintQueue || slot.state == SlotState::kFillQueue) {
     move(index_, queue_of(slot));
   }

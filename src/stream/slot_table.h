@@ -100,7 +100,8 @@ class SlotTable {
   /// kHintEvictsAfterRounds. Experts never hold more than slots - spine_slots. `waiting` is how
   /// many segments wait for a slot: that many hints with reads under way are told to stop.
   std::optional<uint32_t> start(SegmentId segment, bool hint, uint64_t waiting);
-  /// A request waits for what is loading; its reads go before those of hints.
+  /// A request waits for what is loading; its reads go before those of hints. Attempts that failed
+  /// before it asked do not count against it.
   void add_waiter(uint32_t index, uint32_t ticket);
   /// Puts a read that failed once back at the front.
   void retry(uint32_t index, uint32_t piece);

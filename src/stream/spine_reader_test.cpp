@@ -3,7 +3,7 @@
 #include "stream/spine_reader.h"
 
 #include "base/error.h"
-#include "stream/fake_drives.h"
+#include "stream/test_segments.h"
 
 #include <array>
 #include <memory>
@@ -25,7 +25,7 @@ struct World {
     model.gap = io::kBlockBytes;
     model.add(SegmentKind::kSpine, kPanels, 5000);
     model.add(SegmentKind::kExpert, kExperts, 9000);
-    drives = std::make_unique<FakeDrives>(model.file_bytes, seed);
+    drives = model.make_drives(seed, own_thread);
     std::vector<SegmentId> order;
     for (uint32_t panel = 0; panel < kPanels; ++panel) order.push_back({panel});
     std::vector<bool> pinned(kPanels);
@@ -53,17 +53,17 @@ struct World {
   /// Whether a read of the panel has been started since `since` reads had.
   [[nodiscard]] bool started(uint32_t panel, size_t since = 0) const {
     const format::Extent& extent = model.segments[panel].extents[0];
-    const std::vector<io::Read> reads = drives->submitted();
+    const std::vector<io::SimRead> reads = drives->history();
     return std::any_of(reads.begin() + static_cast<ptrdiff_t>(since), reads.end(),
-                       [&](const io::Read& read) {
+                       [&](const io::SimRead& read) {
                          return read.drive == extent.drive &&
                                 read.offset == extent.offset / io::kBlockBytes * io::kBlockBytes;
                        });
   }
-  [[nodiscard]] size_t reads() const { return drives->submitted().size(); }
+  [[nodiscard]] size_t reads() const { return drives->history().size(); }
 
-  FakeModel model;
-  std::unique_ptr<FakeDrives> drives;
+  TestSegments model;
+  std::unique_ptr<io::SimDrives> drives;
   std::unique_ptr<WeightStreamer> streamer;
   std::unique_ptr<SpineReader> spine;
 };
@@ -132,14 +132,9 @@ TEST(SpineReader, SkippedPanelsAreNotRead) {
 TEST(SpineReader, APassThatFailedIsFollowedByAWholeOne) {
   World world({3});
   const format::Extent& extent = world.model.segments[4].extents[0];
-  world.drives->set_fault([&, times = 2](const io::Read& read) mutable {
-    const bool hit = read.drive == extent.drive &&
-                     read.offset / io::kBlockBytes == extent.offset / io::kBlockBytes;
-    return hit && times-- > 0 ? io::ReadStatus::kIoError : io::ReadStatus::kOk;
-  });
+  world.drives->add_fault({.drive = extent.drive, .offset = extent.offset, .times = 2});
   world.take(0, 4);
   EXPECT_THROW((void)world.spine->take({4}), Error);
-  world.drives->set_fault({});
   world.spine->reset();
   world.take(0, kPanels);
   world.spine->reset();  // At the start of a pass it changes nothing.

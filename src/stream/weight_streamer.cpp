@@ -108,6 +108,7 @@ WeightStreamer::Impl::Impl(std::span<const format::Segment> segments_in, io::Dri
       SLUICE_CHECK(extent.drive.value < drives.drive_count());
     }
   }
+  drives.use_memory({arena.data(), arena.bytes()});
   if (options.own_thread) thread = start_thread([this] { run(); });
 }
 
@@ -121,6 +122,7 @@ WeightStreamer::Impl::~Impl() {
     lock.lock();
   }
   while (bytes_in_flight > 0) step(lock);
+  drives.use_memory({});
   SLUICE_CHECK(free_tickets.size() == tickets.size());
   for (const Slot& slot : table.slots()) SLUICE_CHECK(slot.taken + slot.promised == 0);
 }

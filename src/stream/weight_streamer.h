@@ -34,8 +34,9 @@ class SegmentBatch {
 
   /// The next segment that is in memory, in order of arrival; waits for one. Nothing when all have
   /// been handed out, or in a batch that was default-constructed or moved from. Throws Error(kIo)
-  /// that names the file, the offset and the segment when a segment could not be read twice; the
-  /// batch goes on with the other segments, and a later request reads the lost one anew.
+  /// that names the file, the offset and the segment when a read of it failed twice since the
+  /// request; the batch goes on with the other segments, and a later request reads the lost one
+  /// anew.
   [[nodiscard]] std::optional<ArrivedSegment> next();
 
  private:

@@ -3,7 +3,7 @@
 #include "stream/weight_streamer.h"
 
 #include "base/error.h"
-#include "stream/fake_drives.h"
+#include "stream/test_segments.h"
 
 #include <algorithm>
 #include <array>
@@ -33,11 +33,11 @@ std::vector<SegmentId> ids(std::initializer_list<uint32_t> values) {
 /// Spine segments 0 .. spine - 1, then experts; a streamer over them. Reads are of one block.
 struct World {
   World(size_t spine, size_t experts, StreamerOptions options, uint64_t seed = 1,
-        uint64_t gap = kBlock) {
+        uint64_t gap = kBlock, double fault_chance = 0) {
     model.gap = gap;
     model.add(SegmentKind::kSpine, spine, 3 * kBlock + 77);
     model.add(SegmentKind::kExpert, experts, 2 * kBlock + 5, 2);
-    drives = std::make_unique<FakeDrives>(model.file_bytes, seed);
+    drives = model.make_drives(seed, options.own_thread, fault_chance);
     options.slot_bytes = model.largest();
     streamer = std::make_unique<WeightStreamer>(model.segments, *drives, options);
   }
@@ -55,18 +55,18 @@ struct World {
 
   /// Reads that were started for a segment.
   size_t reads_of(uint32_t segment) const {
-    const std::vector<io::Read> reads = drives->submitted();
-    return static_cast<size_t>(std::ranges::count_if(reads, [&](const io::Read& read) {
+    const std::vector<io::SimRead> reads = drives->history();
+    return static_cast<size_t>(std::ranges::count_if(reads, [&](const io::SimRead& read) {
       return std::ranges::any_of(
           model.segments[segment].extents, [&](const format::Extent& extent) {
             return read.drive == extent.drive && read.offset < extent.offset + extent.bytes &&
-                   read.offset + read.into.size() > extent.offset;
+                   read.offset + read.bytes > extent.offset;
           });
     }));
   }
 
-  FakeModel model;
-  std::unique_ptr<FakeDrives> drives;
+  TestSegments model;
+  std::unique_ptr<io::SimDrives> drives;
   std::unique_ptr<WeightStreamer> streamer;
 };
 
@@ -203,7 +203,7 @@ TEST(WeightStreamerHints, ARightHintIsReadOnceAndItsRequestGoesFirst) {
   options.bytes_in_flight = kBlock;
   World world(0, 4, options);
   world.streamer->hint(ids({0, 1, 2}));
-  EXPECT_EQ(world.drives->submitted().size(), 1u);
+  EXPECT_EQ(world.drives->history().size(), 1u);
   EXPECT_EQ(world.run(ids({2, 3})).size(), 2u);
   // Of the hints only what had started was read before the request was done.
   EXPECT_EQ(world.reads_of(2), 6u);
@@ -302,31 +302,29 @@ TEST(WeightStreamerReads, TheEndWaitsForReadsUnderWay) {
   EXPECT_EQ(world.drives->bytes_in_flight(), 0u);
 }
 
-/// Fails the reads of one block of a drive a number of times.
-FakeDrives::Fault fail(DriveId drive, uint64_t block, int times, io::ReadStatus status) {
-  return [=](const io::Read& read) mutable {
-    const bool hit = read.drive == drive && read.offset == block && times > 0;
-    times -= hit;
-    return hit ? status : io::ReadStatus::kOk;
-  };
+/// Fails the first read of an extent a number of times.
+io::SimFault fail(const format::Extent& extent, uint32_t times, io::SimOutcome outcome) {
+  return {.drive = extent.drive, .offset = extent.offset, .outcome = outcome, .times = times};
 }
 
+constexpr std::array kFailures{io::SimOutcome::kError, io::SimOutcome::kShort};
+
 TEST_P(WithAndWithoutThread, AReadThatFailsOnceIsTriedAgain) {
-  for (const io::ReadStatus status : {io::ReadStatus::kIoError, io::ReadStatus::kShort}) {
+  for (const io::SimOutcome outcome : kFailures) {
     World world(2, 4, options(3));
     const format::Extent& extent = world.model.segments[1].extents[0];
-    world.drives->set_fault(fail(extent.drive, extent.offset / kBlock * kBlock, 1, status));
+    world.drives->add_fault(fail(extent, 1, outcome));
     EXPECT_EQ(world.run(ids({0, 1, 2, 3, 4})).size(), 5u);
     EXPECT_EQ(world.streamer->counters().retries, 1u);
   }
 }
 
 TEST_P(WithAndWithoutThread, AReadThatFailsTwiceLosesOneSegmentAndNothingElse) {
-  for (const io::ReadStatus status : {io::ReadStatus::kIoError, io::ReadStatus::kShort}) {
+  for (const io::SimOutcome outcome : kFailures) {
     World world(2, 6, options(3));
     const format::Extent& extent = world.model.segments[4].extents[1];
     const uint64_t block = extent.offset / kBlock * kBlock;
-    world.drives->set_fault(fail(extent.drive, block, 2, status));
+    world.drives->add_fault(fail(extent, 2, outcome));
     SegmentBatch first = world.streamer->request(ids({3, 4, 5}));
     SegmentBatch second = world.streamer->request(ids({4}));
     size_t seen = 0;
@@ -342,7 +340,7 @@ TEST_P(WithAndWithoutThread, AReadThatFailsTwiceLosesOneSegmentAndNothingElse) {
       }
     }
     EXPECT_EQ(seen, 2u);
-    const uint64_t named = status == io::ReadStatus::kShort ? block + kBlock : block;
+    const uint64_t named = outcome == io::SimOutcome::kShort ? block + kBlock : block;
     EXPECT_THAT(message,
                 AllOf(HasSubstr(world.drives->path(extent.drive)), HasSubstr(std::to_string(named)),
                       HasSubstr("segment 4"), HasSubstr("check")));
@@ -356,13 +354,30 @@ TEST_P(WithAndWithoutThread, AReadThatFailsTwiceLosesOneSegmentAndNothingElse) {
   }
 }
 
+TEST(WeightStreamerErrors, AttemptsBeforeARequestDoNotCountAgainstIt) {
+  uint64_t failed = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    World world(0, 2, stepping(2), seed);
+    const io::SimFault once = fail(world.model.segments[0].extents[0], 1, io::SimOutcome::kError);
+    world.drives->add_fault(once);
+    {
+      SegmentBatch earlier = world.streamer->request(ids({0, 1}));
+      if (earlier.next()->id != SegmentId{1} || world.streamer->counters().retries == 0) continue;
+    }
+    // The second attempt, under way for the request that was dropped, fails for this one.
+    world.drives->add_fault(once);
+    EXPECT_EQ(world.run(ids({0})).size(), 1u) << "seed " << seed;
+    failed += world.streamer->counters().retries - 1;
+  }
+  EXPECT_GT(failed, 0u);
+}
+
 TEST(WeightStreamerErrors, APinnedSegmentThatWasLostIsReadAnew) {
   StreamerOptions options = stepping(1);
   options.pinned = ids({0});
   World world(1, 1, options);
   const format::Extent& extent = world.model.segments[0].extents[0];
-  world.drives->set_fault(
-      fail(extent.drive, extent.offset / kBlock * kBlock, 2, io::ReadStatus::kIoError));
+  world.drives->add_fault(fail(extent, 2, io::SimOutcome::kError));
   EXPECT_THROW(world.run(ids({0})), Error);
   EXPECT_EQ(world.run(ids({0, 1})).size(), 2u);
 }
@@ -370,8 +385,7 @@ TEST(WeightStreamerErrors, APinnedSegmentThatWasLostIsReadAnew) {
 TEST(WeightStreamerErrors, AHintThatFailsIsForgotten) {
   World world(0, 3, stepping(2));
   const format::Extent& extent = world.model.segments[0].extents[0];
-  world.drives->set_fault(
-      fail(extent.drive, extent.offset / kBlock * kBlock, 2, io::ReadStatus::kIoError));
+  world.drives->add_fault(fail(extent, 2, io::SimOutcome::kError));
   world.streamer->hint(ids({0}));
   EXPECT_EQ(world.run(ids({1, 2})).size(), 2u);
   EXPECT_EQ(world.run(ids({0, 1, 2})).size(), 3u);
@@ -418,14 +432,9 @@ class RandomHistory {
     for (uint32_t i = 0; i < kSegments; ++i) {
       if (pick(8) == 0) options.pinned.push_back({i});
     }
-    world_ = std::make_unique<World>(kSpine, kSegments - kSpine, options, seed, pick(2) * kBlock);
-    if (pick(2) == 0) {
-      const uint64_t one_in = 2 + pick(30);
-      world_->drives->set_fault([one_in, faults = std::mt19937_64(seed)](const io::Read&) mutable {
-        if (faults() % one_in != 0) return io::ReadStatus::kOk;
-        return faults() % 2 == 0 ? io::ReadStatus::kShort : io::ReadStatus::kIoError;
-      });
-    }
+    const uint64_t gap = pick(2) * kBlock;
+    const double fault_chance = pick(2) == 0 ? 1.0 / static_cast<double>(2 + pick(30)) : 0;
+    world_ = std::make_unique<World>(kSpine, kSegments - kSpine, options, seed, gap, fault_chance);
   }
 
   void run() {
@@ -449,7 +458,7 @@ class RandomHistory {
     while (!batches_.empty()) take(0);
     while (!held_.empty()) release(0);
     // The slots still work, and their end finds none in use.
-    world_->drives->set_fault({});
+    world_->drives->repair();
     for (uint32_t i = 0; i < kSegments; ++i) ASSERT_EQ(world_->run({{i}}).size(), 1u);
     world_->streamer.reset();
     ASSERT_EQ(world_->drives->bytes_in_flight(), 0u);

@@ -3,6 +3,7 @@
 // the text unnoticed.
 #include "base/error.h"
 #include "format/synthetic_checkpoint.h"
+#include "io/open_drives.h"
 #include "kernels/kernel_table.h"
 #include "model/loaded_model.h"
 
@@ -108,6 +109,12 @@ void expect_same(const Bits& bits, const std::string& how) {
   EXPECT_TRUE(bits.words == expected().words) << how;
 }
 
+/// Why this system has no io_uring; empty when it has.
+std::string no_uring() {
+  const std::string some_file = (checkpoint() / "config.json").string();
+  return io::open_drives({some_file}, {}).no_uring;
+}
+
 TEST(Invariance, LogitsAreNotTrivial) {
   std::map<uint32_t, int> values;
   for (const uint32_t word : expected().words) ++values[word];
@@ -153,6 +160,19 @@ TEST(Invariance, BufferedReads) {
   LoadOptions options = base_options();
   options.direct_io = false;
   expect_same(run(options), "through the page cache");
+}
+
+TEST(Invariance, IoUringAndPread) {
+  LoadOptions options = base_options();
+  const uint64_t minimum = model::inspect_model(checkpoint(), options).plan.minimum_bytes;
+  for (const uint64_t memory : {minimum, options.memory_bytes}) {
+    options.memory_bytes = memory;
+    options.read_method = io::ReadMethod::kPread;
+    expect_same(run(options), fmt::format("pread, {} bytes of memory", memory));
+    if (const std::string why = no_uring(); !why.empty()) GTEST_SKIP() << "no io_uring: " << why;
+    options.read_method = io::ReadMethod::kUring;
+    expect_same(run(options), fmt::format("io_uring, {} bytes of memory", memory));
+  }
 }
 
 TEST(Invariance, SavedAndRestored) {
