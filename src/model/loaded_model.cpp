@@ -20,7 +20,7 @@ constexpr uint32_t kPrefillRowsMax = 512;
 // The program itself with its libraries, stacks and buffers.
 constexpr uint64_t kProgramBytes = 24u << 20;
 // What the tables of a checkpoint hold for each tensor and each segment.
-constexpr uint64_t kTensorBytes = 64, kSegmentBytes = 160;
+constexpr uint64_t kTensorBytes = 64, kSegmentBytes = 208;
 
 uint64_t expert_file_bytes(const ModelShape& s) {
   const uint64_t matrix = uint64_t{s.expert_hidden} * s.latent;
@@ -134,13 +134,15 @@ io::OpenedDrives open_drives(const format::Checkpoint& checkpoint, const LoadOpt
   return io::open_drives(paths, {.method = options.read_method, .direct = options.direct_io});
 }
 
-stream::StreamerOptions streamer_options(const WeightMap& weights, const stream::MemoryPlan& plan,
+stream::StreamerOptions streamer_options(const ModelShape& shape, const WeightMap& weights,
+                                         const stream::MemoryPlan& plan,
                                          const ReadingOptions& reading) {
   stream::StreamerOptions options;
   options.own_thread = !reading.make_drives;
   options.read_bytes = reading.read_bytes;
   options.bytes_in_flight = reading.bytes_in_flight;
   options.slots = plan.slots;
+  options.expert_layers = shape.layers - shape.dense_layers;
   options.spine_slots = plan.spine_slots;
   options.slot_bytes = plan.slot_bytes;
   options.name = [&weights](SegmentId id) { return weights.name(id); };
@@ -178,7 +180,7 @@ struct LoadedModel::Impl {
     opened = open_drives(checkpoint, planned.options);
     streamer = std::make_unique<stream::WeightStreamer>(
         weights.segments, *opened.drives,
-        streamer_options(weights, planned.plan, planned.options.reading));
+        streamer_options(shape, weights, planned.plan, planned.options.reading));
     spine = std::make_unique<stream::SpineReader>(*streamer, weights.pass_order,
                                                   planned.plan.pinned, kLookaheadPanels);
     backend = make_backend(shape, planned.options);

@@ -15,6 +15,7 @@ SlotTable::SlotTable(std::span<const format::Segment> segments, const SlotTableO
     : segments_(segments),
       expert_slots_max_(options.slots - options.spine_slots),
       read_bytes_(options.read_bytes),
+      policy_(segments.size(), options.policy),
       memory_bytes_(options.slots * options.slot_bytes),
       slots_(options.slots + options.pinned.size()),
       slot_of_(segments.size(), kNone),
@@ -55,8 +56,15 @@ uint64_t SlotTable::record_bytes(std::span<const format::Segment> segments, uint
   return sizeof(Slot) + kNodeBytes + kWaiterBytes + std::bit_ceil(pieces_max + 1) * sizeof(Piece);
 }
 
+void SlotTable::begin_round() {
+  ++round_;
+  policy_.begin_turn();
+}
+
 void SlotTable::move(uint32_t index_, SlotState state, bool to_front) {
   Slot& slot = slots_[index_];
+  if (slot.state == SlotState::kIdleExpert) policy_.withhold(slot.segment);
+  if (state == SlotState::kIdleExpert) policy_.offer(slot.segment);
   std::list<uint32_t>& to = lists_[index(state)];
   to.splice(to_front ? to.begin() : to.end(), lists_[index(slot.state)], slot.link);
   slot.state = state;
@@ -86,6 +94,8 @@ std::optional<uint32_t> SlotTable::start(SegmentId segment, bool hint, uint64_t 
   cut_pieces(wanted, read_bytes_, slot.pieces);
   slot_of_[segment.value] = *taken;
   if (!slot.permanent && slot.kind == SegmentKind::kExpert) ++experts_held_;
+  // Requests tell the policy what they use; what a hint brings is not used yet.
+  if (hint && slot.kind == SegmentKind::kExpert) policy_.touch(segment);
   ++loading_;
   move(*taken, queue_of(slot));
   return taken;
@@ -102,9 +112,9 @@ std::optional<uint32_t> SlotTable::take_slot(SegmentKind kind, bool hint, uint64
     if (!in(SlotState::kEmpty).empty()) return in(SlotState::kEmpty).front();
     if (!in(SlotState::kIdleSpine).empty()) return evict(in(SlotState::kIdleSpine).front());
   }
-  if (!in(SlotState::kIdleExpert).empty()) {
-    const uint32_t oldest = in(SlotState::kIdleExpert).front();
-    if (!hint || slots_[oldest].round_used + kHintEvictsAfterRounds <= round_) return evict(oldest);
+  if (const std::optional<SegmentId> expert = policy_.lowest()) {
+    const uint32_t lowest = find(*expert);
+    if (!hint || slots_[lowest].round_used + kHintEvictsAfterRounds <= round_) return evict(lowest);
   }
   return hint ? std::nullopt : take_from_hint(experts_full, waiting);
 }
@@ -208,7 +218,7 @@ std::optional<uint32_t> SlotTable::find_promised(SegmentKind kind) const {
 
 void SlotTable::touch(uint32_t index_) {
   slots_[index_].round_used = round_;
-  if (slots_[index_].state == SlotState::kIdleExpert) move(index_, SlotState::kIdleExpert);
+  if (slots_[index_].kind == SegmentKind::kExpert) policy_.touch(slots_[index_].segment);
 }
 
 }  // namespace sluice::stream

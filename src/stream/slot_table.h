@@ -1,6 +1,7 @@
 #pragma once
 #include "base/types.h"
 #include "format/segment.h"
+#include "stream/cache_policy.h"
 #include "stream/read_pieces.h"
 
 #include <array>
@@ -17,7 +18,7 @@ namespace sluice::stream {
 enum class SlotState : uint8_t {
   kEmpty,
   kIdleSpine,    ///< Holds a spine segment that nobody uses.
-  kIdleExpert,   ///< Holds an expert that nobody uses, the one used longest ago first.
+  kIdleExpert,   ///< Holds an expert that nobody uses; the policy knows which goes first.
   kSpineQueue,   ///< Has reads to start that a request for a spine segment waits for.
   kExpertQueue,  ///< The same for an expert.
   kHintQueue,    ///< Has reads to start that a hint asked for.
@@ -55,6 +56,7 @@ struct SlotTableOptions {
   uint64_t slot_bytes = 0;   ///< A multiple of io::kBlockBytes.
   std::span<const SegmentId> pinned;
   uint64_t read_bytes = 0;
+  CachePolicyOptions policy{};
 };
 
 /// Which slot holds what, and which one to give up next. Plain state without threads, reads or
@@ -90,15 +92,18 @@ class SlotTable {
   [[nodiscard]] uint64_t evictions() const { return evictions_; }
 
   /// Counts a request that names experts.
-  void begin_round() { ++round_; }
+  void begin_round();
+  /// Counts that the round's request names an expert, in memory or not.
+  void use(SegmentId expert) { policy_.use(expert); }
   [[nodiscard]] uint64_t round() const { return round_; }
 
   /// Finds a slot for an absent segment and queues its reads, as a hint's until a waiter is added;
   /// nothing when there is no slot now. For a request: an empty slot, else an idle spine segment
-  /// (their order is known, so keeping them never pays), else the idle expert used longest ago,
-  /// else the newest hint without a read under way. For a hint: the first three, the third under
-  /// kHintEvictsAfterRounds. Experts never hold more than slots - spine_slots. `waiting` is how
-  /// many segments wait for a slot: that many hints with reads under way are told to stop.
+  /// (their order is known, so keeping them never pays), else the idle expert that the policy
+  /// scores lowest, else the newest hint without a read under way. For a hint: the first three, the
+  /// third under kHintEvictsAfterRounds. Experts never hold more than slots - spine_slots.
+  /// `waiting` is how many segments wait for a slot: that many hints with reads under way are told
+  /// to stop.
   std::optional<uint32_t> start(SegmentId segment, bool hint, uint64_t waiting);
   /// A request waits for what is loading; its reads go before those of hints. Attempts that failed
   /// before it asked do not count against it.
@@ -119,7 +124,7 @@ class SlotTable {
   /// A slot whose bytes nobody has taken, though they are promised, and that `kind` could have; or
   /// nothing.
   [[nodiscard]] std::optional<uint32_t> find_promised(format::SegmentKind kind) const;
-  /// Makes an idle expert the one used last.
+  /// Lets the policy score an expert as used just now.
   void touch(uint32_t index);
 
  private:
@@ -134,6 +139,7 @@ class SlotTable {
   std::span<const format::Segment> segments_;
   const uint64_t expert_slots_max_;
   const uint64_t read_bytes_;
+  CachePolicy policy_;
   uint64_t memory_bytes_ = 0;
   std::vector<Slot> slots_;
   std::array<std::list<uint32_t>, kSlotStates> lists_;

@@ -127,6 +127,29 @@ TEST_F(SlotTableTest, GivesUpEmptyThenSpineThenOldestExpertThenNewestHint) {
   EXPECT_FALSE(holds(hinted, 11));
 }
 
+TEST_F(SlotTableTest, KeepsTheExpertThatManyRequestsNamed) {
+  SlotTable slots = table(2);
+  for (const uint32_t expert : {10u, 10u, 10u, 11u, 12u}) {
+    slots.begin_round();
+    slots.use({expert});
+    if (!holds(slots, expert)) load(slots, expert);
+  }
+  EXPECT_TRUE(holds(slots, 10) && holds(slots, 12));
+}
+
+TEST_F(SlotTableTest, WhatAHintBroughtIsNotTheFirstToGo) {
+  SlotTable slots = table(2);
+  slots.begin_round();
+  const uint32_t hinted = *slots.start({15}, /*hint=*/true, 0);
+  slots.piece_started(hinted);
+  --slots.slot(hinted).reads_in_flight;
+  slots.finish(hinted);
+  load(slots, 16);  // Nobody named it.
+  load(slots, 10);
+  EXPECT_TRUE(holds(slots, 15));
+  EXPECT_FALSE(holds(slots, 16));
+}
+
 TEST_F(SlotTableTest, StopsAsManyHintsUnderWayAsSegmentsWait) {
   SlotTable slots = table(3);
   for (const uint32_t expert : {10u, 11u, 12u}) {

@@ -29,7 +29,8 @@ SlotTableOptions table_options(const StreamerOptions& options) {
           .spine_slots = options.spine_slots,
           .slot_bytes = round_up(options.slot_bytes, io::kBlockBytes),
           .pinned = options.pinned,
-          .read_bytes = options.read_bytes};
+          .read_bytes = options.read_bytes,
+          .policy = {.turns_per_pass = options.expert_layers}};
 }
 
 }  // namespace
@@ -395,6 +396,7 @@ SegmentBatch WeightStreamer::request(std::span<const SegmentId> ids) {
   std::vector<SegmentId> absent;
   for (const SegmentId id : ids) {
     const bool spine = impl.segments[id.value].kind == SegmentKind::kSpine;
+    if (!spine) impl.table.use(id);
     const uint32_t index = impl.table.find(id);
     const bool hit = index != SlotTable::kNone && impl.table.slot(index).ready;
     StreamerCounters& counters = impl.counters;

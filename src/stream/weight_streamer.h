@@ -52,6 +52,7 @@ struct StreamerOptions {
       0;                    ///< Of them, those that experts leave to the spine; see WeightStreamer.
   uint64_t slot_bytes = 0;  ///< At least the largest unpinned segment.
   std::vector<SegmentId> pinned;  ///< Loaded on first use and kept for ever, beside the slots.
+  uint32_t expert_layers = 1;     ///< Requests for experts that make a pass; see CachePolicy.
   bool own_thread = true;  ///< False: the calls drive the reads themselves (tests, debugging).
   uint64_t read_bytes = 1u << 20;        ///< Largest single read; a multiple of io::kBlockBytes.
   uint64_t bytes_in_flight = 16u << 20;  ///< Of all reads together; one read is always allowed.
@@ -84,9 +85,9 @@ struct StreamerCounters {
 ///
 /// Requests wait for slots in order, spine before experts, and the reads go spine, experts, hints,
 /// pinned segments that a hint named. A slot is given up in this order: empty, idle spine segment,
-/// idle expert used longest ago, hint whose reads have not started. Experts never hold more than
-/// slots - spine_slots, so up to spine_slots spine segments can be requested or held however many
-/// experts wait: a batch of experts that is not being taken from cannot block them.
+/// the idle expert that CachePolicy scores lowest, hint whose reads have not started. Experts never
+/// hold more than slots - spine_slots, so up to spine_slots spine segments can be requested or held
+/// however many experts wait: a batch of experts that is not being taken from cannot block them.
 ///
 /// A batch holds the slots of what it has been promised until it is taken or dropped. When next()
 /// waits and nothing is being read, it takes such a promise back from another batch, whose segment
