@@ -23,6 +23,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -93,6 +94,19 @@ void write_file(const fs::path& path, uint64_t mebibytes) {
                         path.string());
   }
 }
+
+/// A file that goes however the program ends.
+struct RemovedAtEnd {
+  RemovedAtEnd() = default;
+  ~RemovedAtEnd() {
+    std::error_code ignored;
+    if (!path.empty()) fs::remove(path, ignored);
+  }
+  RemovedAtEnd(const RemovedAtEnd&) = delete;
+  RemovedAtEnd& operator=(const RemovedAtEnd&) = delete;
+
+  fs::path path;
+};
 
 /// What is measured: pieces of a size, a number of them in flight.
 struct Setting {
@@ -233,6 +247,7 @@ void run(const Arguments& arguments, const Setting& setting) {
                setting.piece_bytes, setting.depth, reader.name, reader.best.bytes_per_second / 1e9,
                reader.best.bytes_per_second / ceiling.bytes_per_second, reader.best.processors);
   }
+  std::fflush(stdout);
 }
 
 }  // namespace
@@ -240,12 +255,14 @@ void run(const Arguments& arguments, const Setting& setting) {
 int main(int argc, char** argv) try {
   Arguments arguments = parse(argc, argv);
   if (arguments.file.empty()) arguments.file = fmt::format("drives-bench-{}", ::getpid());
-  const bool written = !fs::exists(arguments.file);
-  if (written) write_file(arguments.file, arguments.mebibytes);
+  RemovedAtEnd written;
+  if (!fs::exists(arguments.file)) {
+    written.path = arguments.file;
+    write_file(arguments.file, arguments.mebibytes);
+  }
   for (const uint64_t piece_bytes : kPieceBytes) {
     for (const uint32_t depth : kDepths) run(arguments, {piece_bytes, depth});
   }
-  if (written) fs::remove(arguments.file);
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "drives_bench: %s\n", error.what());

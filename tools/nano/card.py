@@ -1,7 +1,8 @@
 """Writes the model card from the figures of the evaluation.
 
 Expects in the data folder what these wrote:
-  sluice eval --text build/nano/prose_heldout.txt --json > build/nano/eval_text.json
+  sluice eval --text build/nano/prose_heldout.txt --window 1024 --stride 1023 --json \\
+    > build/nano/eval_text.json
   sluice eval --questions build/nano/questions_sample.jsonl --output build/nano/answers.jsonl \\
     --json > build/nano/eval_questions.json
 """
