@@ -72,6 +72,23 @@ class EvalRun {
   const InterruptGuard interrupt_;
 };
 
+/// One kind of evaluation: its steps, each counted when it is whole, and what it says of them.
+class Evaluation {
+ public:
+  virtual ~Evaluation() = default;
+  /// Runs what is left, with progress, and prints the figures. Returns the exit code. Throws Error.
+  [[nodiscard]] int run(const EvalSettings& settings);
+
+ private:
+  [[nodiscard]] virtual bool finished() const = 0;
+  /// The next window or question. False when it was cancelled; then nothing has been counted.
+  [[nodiscard]] virtual bool step() = 0;
+  [[nodiscard]] virtual std::string progress_text() = 0;
+  [[nodiscard]] virtual double progress_share() const = 0;
+  [[nodiscard]] virtual std::string report() const = 0;
+  [[nodiscard]] virtual std::string json() const = 0;
+};
+
 /// The identity of what is evaluated: a file and what is done with it.
 [[nodiscard]] EvalIdentity input_identity(std::string_view mode, std::string_view file);
 [[nodiscard]] uint64_t digest_of_tokens(uint64_t digest, std::span<const TokenId> tokens);

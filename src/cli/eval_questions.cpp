@@ -1,10 +1,8 @@
 #include "base/error.h"
 #include "cli/answer.h"
 #include "cli/chat_prompt.h"
-#include "cli/command.h"
 #include "cli/eval.h"
 #include "cli/files.h"
-#include "cli/progress.h"
 #include "cli/questions.h"
 
 #include <algorithm>
@@ -81,7 +79,7 @@ EvalNeeds needs_of(const EvalSettings& settings, const QuestionTask& task) {
           task.identity, digest, held_bytes};
 }
 
-class QuestionEvaluation {
+class QuestionEvaluation final : public Evaluation {
  public:
   QuestionEvaluation(const EvalSettings& settings, const text::Tokenizer& tokenizer)
       : settings_(settings),
@@ -96,16 +94,16 @@ class QuestionEvaluation {
     count();
   }
 
-  int run();
-
  private:
-  [[nodiscard]] bool ask(uint64_t index);
+  [[nodiscard]] bool step() override;
   void count();
-  [[nodiscard]] bool finished() const { return run_.state().done == task_.questions.size(); }
-  [[nodiscard]] std::string progress_text();
-  [[nodiscard]] double progress_share() const;
-  [[nodiscard]] std::string report() const;
-  [[nodiscard]] std::string json() const;
+  [[nodiscard]] bool finished() const override {
+    return run_.state().done == task_.questions.size();
+  }
+  [[nodiscard]] std::string progress_text() override;
+  [[nodiscard]] double progress_share() const override;
+  [[nodiscard]] std::string report() const override;
+  [[nodiscard]] std::string json() const override;
 
   const EvalSettings& settings_;
   const text::Tokenizer& tokenizer_;
@@ -121,8 +119,8 @@ void QuestionEvaluation::count() {
   right_ = static_cast<uint64_t>(std::ranges::count(correct, '1'));
 }
 
-/// False when it was cancelled; then nothing has been counted.
-bool QuestionEvaluation::ask(uint64_t index) {
+bool QuestionEvaluation::step() {
+  const uint64_t index = run_.state().done;
   const Question& question = task_.questions[index];
   AnswerStream stream(task_.answer.stop_strings, [](Channel, std::string_view) {});
   if (!settings_.raw) stream.expect_chat(reply_markers(tokenizer_), first_channel(task_.effort));
@@ -192,22 +190,10 @@ std::string QuestionEvaluation::json() const {
   return dump(report) + "\n";
 }
 
-int QuestionEvaluation::run() {
-  {
-    const Progress progress(
-        {[this] { return progress_text(); }, [this] { return progress_share(); }},
-        settings_.quiet || finished());
-    while (!finished() && ask(run_.state().done)) {
-    }
-  }
-  write_output(settings_.json ? json() : report());
-  return finished() ? kExitOk : kExitCancelled;
-}
-
 }  // namespace
 
 int eval_questions(const EvalSettings& settings, const text::Tokenizer& tokenizer) {
-  return QuestionEvaluation(settings, tokenizer).run();
+  return QuestionEvaluation(settings, tokenizer).run(settings);
 }
 
 }  // namespace sluice::cli

@@ -2,7 +2,9 @@
 #include "base/error.h"
 #include "cli/answer.h"
 #include "cli/chat_prompt.h"
+#include "cli/command.h"
 #include "cli/eval.h"
+#include "cli/progress.h"
 
 #include <algorithm>
 #include <chrono>
@@ -98,6 +100,18 @@ void EvalRun::finish(const engine::GenerationStats& stats) {
   if (output_) progress_state_.output_bytes = output_->sync();
   if (routes_) progress_state_.routes = routes_->sync();
   progress_file_.save(progress_state_);
+}
+
+int Evaluation::run(const EvalSettings& settings) {
+  {
+    const Progress progress(
+        {[this] { return progress_text(); }, [this] { return progress_share(); }},
+        settings.quiet || finished());
+    while (!finished() && step()) {
+    }
+  }
+  write_output(settings.json ? json() : report());
+  return finished() ? kExitOk : kExitCancelled;
 }
 
 EvalIdentity input_identity(std::string_view mode, std::string_view file) {

@@ -1,8 +1,6 @@
 #include "base/error.h"
-#include "cli/command.h"
 #include "cli/eval.h"
 #include "cli/files.h"
-#include "cli/progress.h"
 #include "engine/text_score.h"
 #include "text/utf8.h"
 
@@ -72,7 +70,7 @@ EvalNeeds needs_of(const EvalSettings& settings, const TextTask& task) {
   return needs;
 }
 
-class TextEvaluation {
+class TextEvaluation final : public Evaluation {
  public:
   TextEvaluation(const EvalSettings& settings, const text::Tokenizer& tokenizer)
       : settings_(settings),
@@ -90,16 +88,14 @@ class TextEvaluation {
     for (size_t i = done; i < task_.windows.size(); ++i) rows_left_ += rows_of(task_.windows[i]);
   }
 
-  int run();
-
  private:
-  [[nodiscard]] bool run_window(const engine::TextWindow& window);
+  [[nodiscard]] bool step() override;
   void count_to(uint64_t end);
-  [[nodiscard]] bool finished() const { return run_.state().done == task_.windows.size(); }
-  [[nodiscard]] std::string progress_text();
-  [[nodiscard]] double progress_share() const;
-  [[nodiscard]] std::string report() const;
-  [[nodiscard]] std::string json() const;
+  [[nodiscard]] bool finished() const override { return run_.state().done == task_.windows.size(); }
+  [[nodiscard]] std::string progress_text() override;
+  [[nodiscard]] double progress_share() const override;
+  [[nodiscard]] std::string report() const override;
+  [[nodiscard]] std::string json() const override;
 
   const EvalSettings& settings_;
   const text::Tokenizer& tokenizer_;
@@ -121,8 +117,8 @@ void TextEvaluation::count_to(uint64_t end) {
   bits_per_byte_ = score_.bits_per_byte();
 }
 
-/// False when it was cancelled; then nothing has been counted.
-bool TextEvaluation::run_window(const engine::TextWindow& window) {
+bool TextEvaluation::step() {
+  const engine::TextWindow& window = task_.windows[run_.state().done];
   const auto first = task_.tokens.begin() + static_cast<ptrdiff_t>(window.begin);
   engine::GenerateRequest request;
   request.prompt.assign(first, first + static_cast<ptrdiff_t>(rows_of(window)));
@@ -195,22 +191,10 @@ std::string TextEvaluation::json() const {
   return report.dump() + "\n";
 }
 
-int TextEvaluation::run() {
-  {
-    const Progress progress(
-        {[this] { return progress_text(); }, [this] { return progress_share(); }},
-        settings_.quiet || finished());
-    while (!finished() && run_window(task_.windows[run_.state().done])) {
-    }
-  }
-  write_output(settings_.json ? json() : report());
-  return finished() ? kExitOk : kExitCancelled;
-}
-
 }  // namespace
 
 int eval_text(const EvalSettings& settings, const text::Tokenizer& tokenizer) {
-  return TextEvaluation(settings, tokenizer).run();
+  return TextEvaluation(settings, tokenizer).run(settings);
 }
 
 }  // namespace sluice::cli
