@@ -13,7 +13,8 @@
 #include <span>
 #include <string>
 #include <system_error>
-#include <unistd.h>
+
+#include <fmt/format.h>
 
 namespace sluice::io {
 
@@ -37,8 +38,9 @@ class BlockBuffer {
 /// folder may be a file system that checks no alignment.
 class TestFolder {
  public:
-  explicit TestFolder(const std::filesystem::path& parent = SLUICE_BINARY_DIR)
-      : path_(parent / ("io-test-" + std::to_string(::getpid()))) {
+  explicit TestFolder(const std::filesystem::path& parent = SLUICE_BINARY_DIR) {
+    std::random_device random;
+    path_ = parent / fmt::format("test-{:08x}{:08x}", random(), random());
     std::filesystem::create_directories(path_);
   }
   ~TestFolder() {
@@ -59,7 +61,7 @@ class TestFolder {
   }
 
  private:
-  const std::filesystem::path path_;
+  std::filesystem::path path_;
 };
 
 /// For tests: all bytes of a file.

@@ -2,13 +2,13 @@
 #include "format/checkpoint.h"
 #include "format/safetensors.h"
 #include "format/synthetic_checkpoint.h"
+#include "io/test_files.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,27 +18,7 @@
 /// What several tests of this folder need.
 namespace sluice::model {
 
-/// A new folder that goes away with this. In the build folder: a temporary folder may be memory.
-class TestFolder {
- public:
-  TestFolder() {
-    std::random_device random;
-    path_ = std::filesystem::path(SLUICE_BINARY_DIR) /
-            fmt::format("model-test-{:08x}{:08x}", random(), random());
-    std::filesystem::create_directory(path_);
-  }
-  ~TestFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
+using io::TestFolder;
 
 inline std::string file_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
