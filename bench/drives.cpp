@@ -209,7 +209,7 @@ std::vector<Reader> make_readers(const std::string& file, const Setting& setting
                      ""});
   for (const bool registers : {false, true}) {
     sluice::io::UringResult ring = sluice::io::make_uring_drives(
-        {file}, {.reads_in_flight = setting.depth, .bytes_in_flight = ~uint64_t{0}});
+        {file}, {.reads_in_flight = setting.depth});
     if (!ring.drives) {
       fmt::print("no io_uring: {}\n", ring.refusal);
       break;

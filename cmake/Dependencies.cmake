@@ -21,9 +21,33 @@ if(NOT CMAKE_CROSSCOMPILING)
   endif()
 endif()
 
+# Packs of coded pieces; without the library those of raw pieces are read all the same.
+set(ZSTD_LIBRARY "")
+if(NOT CMAKE_CROSSCOMPILING)
+  find_path(ZSTD_INCLUDE zstd.h)
+  find_library(ZSTD_FOUND zstd)
+  if(ZSTD_INCLUDE AND ZSTD_FOUND)
+    set(ZSTD_LIBRARY ${ZSTD_FOUND})
+  endif()
+endif()
+find_file(XXHASH_HEADER xxhash.h REQUIRED)  # Checksums; header-only.
+
+# SHA-256 of shards, for packing; without the library everything else works.
+set(CRYPTO_LIBRARY "")
+if(NOT CMAKE_CROSSCOMPILING)
+  find_path(CRYPTO_INCLUDE openssl/evp.h)
+  find_library(CRYPTO_FOUND crypto)
+  if(CRYPTO_INCLUDE AND CRYPTO_FOUND)
+    set(CRYPTO_LIBRARY ${CRYPTO_FOUND})
+  endif()
+endif()
+
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
+  # Drives that fail as told; without the library the tests that need them are skipped.
+  find_path(FUSE_INCLUDE fuse3/fuse_lowlevel.h)
+  find_library(FUSE_FOUND fuse3)
 endif()
 find_package(Python3 REQUIRED COMPONENTS Interpreter)  # For tests, also those of a cross build.
 

@@ -16,7 +16,9 @@ struct Id {
 };
 
 using TokenId = Id<struct TokenTag, int32_t>;
-using DriveId = Id<struct DriveTag, uint16_t>;      ///< A file or device that a DriveArray reads.
+using FileId = Id<struct FileTag, uint16_t>;    ///< An open file of a DriveArray.
+using DriveId = Id<struct DriveTag, uint16_t>;  ///< What files share a rate and a fate.
+using ShardId = Id<struct ShardTag, uint16_t>;  ///< A file of the released checkpoint.
 using SegmentId = Id<struct SegmentTag, uint32_t>;  ///< Dense: 0 .. segment count - 1.
 
 /// `n` rounded up to a multiple of `unit`.

@@ -115,6 +115,9 @@ model::LoadedModel open_model(const std::string& folder, const model::LoadOption
   if (settings.stats || (stderr_is_terminal() && !settings.quiet)) {
     fmt::print(stderr, "{}", loaded.memory_table());
   }
+  if (!settings.quiet) {
+    for (const std::string& note : loaded.notes()) fmt::print(stderr, "note: {}\n", note);
+  }
   const std::string buffered = loaded.buffered_files();
   if (!buffered.empty() && !settings.quiet) {
     fmt::print(stderr, "read through the page cache, because direct reads are refused: {}\n",

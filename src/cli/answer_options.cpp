@@ -38,9 +38,18 @@ void declare_answer_options(OptionList& options, AnswerSettings& settings) {
   options.needs("temperature");
 
   options.group("Output");
-  options.flag({"stats", "", "print the memory table and speeds on standard error"},
-               settings.stats);
+  options.flag(
+      {"stats", "", "print the memory table, speeds and what each drive read on standard error"},
+      settings.stats);
+  declare_read_trace(options, settings.read_trace_file);
   options.flag({"quiet", "", "show no progress"}, settings.quiet);
+}
+
+void declare_read_trace(OptionList& options, std::string& file) {
+  options.string({"read-trace", "FILE",
+                  "record every read of the drives; sluice reads shows it; takes memory of the "
+                  "budget"},
+                 file, Completion::kFile);
 }
 
 const std::vector<std::string>& effort_names() {

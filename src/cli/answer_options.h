@@ -17,9 +17,13 @@ struct AnswerSettings {
   std::vector<TokenId> stop_ids;
   bool ignore_eos = false;
   bool stats = false, quiet = false;
+  std::string read_trace_file;
 };
 
 void declare_answer_options(OptionList& options, AnswerSettings& settings);
+
+/// Declares --read-trace.
+void declare_read_trace(OptionList& options, std::string& file);
 
 /// Declares --effort. "none" turns thinking off.
 void declare_effort(OptionList& options, std::string& effort);

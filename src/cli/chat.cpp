@@ -3,8 +3,10 @@
 #include "cli/chat_prompt.h"
 #include "cli/command.h"
 #include "cli/conversation.h"
+#include "cli/files.h"
 #include "cli/line_reader.h"
 #include "cli/model_options.h"
+#include "cli/read_recorder.h"
 #include "cli/terminal.h"
 #include "text/utf8.h"
 
@@ -50,9 +52,12 @@ class ChatCommand : public Command {
   int run() override;
 
  private:
+  void open();
+  void converse();
   enum class Next : uint8_t { kGoOn, kQuit, kCancelled };
   Next command(std::string_view line);
   Next turn(const std::string& message);
+  std::optional<engine::GenerateResult> try_answer(AnswerTask task);
   std::string move_conversation(bool save, const std::string& path);
   void reset();
   [[nodiscard]] AnswerTask next_task(std::vector<TokenId> tokens);
@@ -63,10 +68,13 @@ class ChatCommand : public Command {
   std::string effort_ = "max";
 
   std::optional<text::Tokenizer> tokenizer_;
+  ReadBuffer read_buffer_;
   std::optional<model::LoadedModel> loaded_;
+  std::optional<ReadRecorder> read_recorder_;
   std::unique_ptr<model::SequenceState> state_;
   std::vector<ChatMessage> messages_;
   std::vector<TokenId> held_;  // The tokens that state_ has seen.
+  int exit_code_ = kExitOk;    // Says whether an answer was lost or stopped.
 };
 
 void ChatCommand::reset() {
@@ -90,6 +98,19 @@ AnswerTask ChatCommand::next_task(std::vector<TokenId> tokens) {
   return task;
 }
 
+/// Nothing when weights cannot be read: the next request may find them.
+std::optional<engine::GenerateResult> ChatCommand::try_answer(AnswerTask task) {
+  const InterruptGuard interrupt;
+  try {
+    return answer(*loaded_, *state_, answer_, std::move(task), interrupt.flag());
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kIo && error.code() != ErrorCode::kCorrupt) throw;
+    fmt::print(stderr, "{}\n", error.what());
+    exit_code_ = exit_code(error.code());
+    return std::nullopt;
+  }
+}
+
 ChatCommand::Next ChatCommand::turn(const std::string& message) {
   messages_.push_back({"user", message, ""});
   std::vector<TokenId> tokens = encode_chat(*tokenizer_, messages_, effort_);
@@ -106,22 +127,26 @@ ChatCommand::Next ChatCommand::turn(const std::string& message) {
   stream.expect_chat(reply_markers(*tokenizer_), first_channel(effort_));
   AnswerTask task = next_task(tokens);
   task.stream = &stream;
-  const InterruptGuard interrupt;
-  const engine::GenerateResult result =
-      answer(*loaded_, *state_, answer_, std::move(task), interrupt.flag());
-  write_output("\n");
-  if (answer_.stats) fmt::print(stderr, "{}", engine::stats_text(result.stats));
+  const std::optional<engine::GenerateResult> result = try_answer(std::move(task));
+  if (result || !stream.text(Channel::kAnswer).empty()) write_output("\n");
+  if (!result) {
+    messages_.pop_back();
+    state_->clear();
+    held_.clear();
+    return Next::kGoOn;
+  }
+  if (answer_.stats) fmt::print(stderr, "{}", engine::stats_text(result->stats));
   messages_.push_back(
       {"assistant", stream.text(Channel::kAnswer), stream.text(Channel::kReasoning)});
-  if (result.reason == engine::FinishReason::kCancelled) {
+  if (result->reason == engine::FinishReason::kCancelled) {
     state_->clear();
     held_.clear();
     return Next::kCancelled;
   }
-  if (result.reason == engine::FinishReason::kContext) {
+  if (result->reason == engine::FinishReason::kContext) {
     fmt::print(stderr, "the context of {} tokens is full: /reset starts anew\n", state_->context());
   }
-  tokens.insert(tokens.end(), result.generated.begin(), result.generated.end());
+  tokens.insert(tokens.end(), result->generated.begin(), result->generated.end());
   tokens.resize(state_->length());
   held_ = std::move(tokens);
   return Next::kGoOn;
@@ -172,16 +197,25 @@ ChatCommand::Next ChatCommand::command(std::string_view line) {
   return Next::kGoOn;
 }
 
-int ChatCommand::run() {
+void ChatCommand::open() {
   engine::check_sampling(answer_.sampling);
+  check_writable("--read-trace", answer_.read_trace_file);
   tokenizer_ = open_tokenizer(model_.folder);
   if (!tokenizer_) {
     throw Error(ErrorCode::kNotFound, "{} has no tiktoken.model, which a conversation needs",
                 model_.folder);
   }
-  loaded_.emplace(open_model(model_.folder, load_options(model_), answer_));
+  model::LoadOptions options = load_options(model_);
+  if (!answer_.read_trace_file.empty()) read_buffer_.attach(options);
+  loaded_.emplace(open_model(model_.folder, options, answer_));
   check_vocabulary(*tokenizer_, loaded_->shape().vocab, model_.folder);
+  if (!answer_.read_trace_file.empty()) {
+    read_recorder_.emplace(*loaded_, read_buffer_, answer_.read_trace_file);
+  }
   state_ = loaded_->make_state();
+}
+
+void ChatCommand::converse() {
   reset();
   LineReader reader("> ");
   while (std::optional<std::string> line = reader.next()) {
@@ -193,9 +227,18 @@ int ChatCommand::run() {
     const Next next = line->starts_with('/') ? command(*line) : turn(*line);
     if (next == Next::kQuit) break;
     // A person goes on after stopping an answer; a script meant to stop the whole.
-    if (next == Next::kCancelled && !stdin_is_terminal()) return kExitCancelled;
+    if (next == Next::kCancelled && !stdin_is_terminal()) {
+      exit_code_ = kExitCancelled;
+      break;
+    }
   }
-  return kExitOk;
+}
+
+int ChatCommand::run() {
+  open();
+  converse();
+  if (read_recorder_) read_recorder_->finish();
+  return exit_code_;
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ CommandList make_commands() {
   commands.push_back(make_inspect_command());
   commands.push_back(make_eval_command());
   commands.push_back(make_routes_command());
+  commands.push_back(make_reads_command());
+  commands.push_back(make_pack_command());
   commands.push_back(make_synth_command());
   commands.push_back(make_completion_command());
   commands.push_back(make_help_command());

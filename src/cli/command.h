@@ -32,6 +32,8 @@ using CommandList = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_inspect_command();
 [[nodiscard]] std::unique_ptr<Command> make_eval_command();
 [[nodiscard]] std::unique_ptr<Command> make_routes_command();
+[[nodiscard]] std::unique_ptr<Command> make_reads_command();
+[[nodiscard]] std::unique_ptr<Command> make_pack_command();
 [[nodiscard]] std::unique_ptr<Command> make_synth_command();
 [[nodiscard]] std::unique_ptr<Command> make_completion_command();
 [[nodiscard]] std::unique_ptr<Command> make_help_command();

@@ -80,6 +80,7 @@ void EvalCommand::declare(OptionList& options) {
                  settings_.progress_file, Completion::kFile);
   options.string({"routes", "FILE", "record the experts of every token; sluice routes reads it"},
                  settings_.routes_file, Completion::kFile);
+  declare_read_trace(options, settings_.read_trace_file);
   declare_model_options(options, settings_.model, "what the windows or questions need");
 }
 
@@ -113,6 +114,7 @@ void EvalCommand::check() const {
   check_writable("--output", s.output_file);
   check_writable("--progress", s.progress_file);
   check_writable("--routes", s.routes_file);
+  check_writable("--read-trace", s.read_trace_file);
 }
 
 int EvalCommand::run() {

@@ -1,6 +1,7 @@
 #pragma once
 #include "cli/eval_progress.h"
 #include "cli/model_options.h"
+#include "cli/read_recorder.h"
 #include "cli/route_recorder.h"
 #include "cli/terminal.h"
 #include "engine/generate.h"
@@ -29,7 +30,7 @@ struct EvalSettings {
   std::vector<std::string> stop_strings;
   uint64_t limit = 0;  ///< 0: all.
   std::string output_file;
-  std::string progress_file, routes_file;  ///< Of both.
+  std::string progress_file, routes_file, read_trace_file;  ///< Of both.
   bool json = false, quiet = false;
 };
 
@@ -59,14 +60,18 @@ class EvalRun {
   void finish_window(const engine::GenerationStats& stats, double log_probability);
   /// The question that began last is answered. `line` is for --output.
   void finish_question(const engine::GenerationStats& stats, bool correct, const std::string& line);
+  /// Nothing more will run. Throws Error.
+  void end();
 
  private:
   void finish(const engine::GenerationStats& stats);
 
+  ReadBuffer read_buffer_;
   model::LoadedModel loaded_;
   const std::unique_ptr<model::SequenceState> sequence_;
   const EvalProgressFile progress_file_;
   EvalState progress_state_;
+  std::optional<ReadRecorder> reads_;
   std::optional<RouteRecorder> routes_;
   std::optional<format::AppendFile> output_;
   const InterruptGuard interrupt_;
@@ -83,6 +88,8 @@ class Evaluation {
   [[nodiscard]] virtual bool finished() const = 0;
   /// The next window or question. False when it was cancelled; then nothing has been counted.
   [[nodiscard]] virtual bool step() = 0;
+  /// After the last step.
+  virtual void end() = 0;
   [[nodiscard]] virtual std::string progress_text() = 0;
   [[nodiscard]] virtual double progress_share() const = 0;
   [[nodiscard]] virtual std::string report() const = 0;

@@ -96,6 +96,7 @@ class QuestionEvaluation final : public Evaluation {
 
  private:
   [[nodiscard]] bool step() override;
+  void end() override { run_.end(); }
   void count();
   [[nodiscard]] bool finished() const override {
     return run_.state().done == task_.questions.size();

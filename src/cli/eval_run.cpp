@@ -16,7 +16,7 @@ namespace sluice::cli {
 namespace {
 
 model::LoadedModel open(const EvalSettings& settings, const text::Tokenizer& tokenizer,
-                        const EvalNeeds& needs) {
+                        const EvalNeeds& needs, ReadBuffer& reads) {
   model::LoadOptions options = needs.loading;
   if (settings.model.context != 0 && settings.model.context < needs.context) {
     throw Error(ErrorCode::kInvalidInput,
@@ -31,6 +31,7 @@ model::LoadedModel open(const EvalSettings& settings, const text::Tokenizer& tok
   options.output_bytes = [held = needs.held_bytes, traced, rows](const model::ModelShape& shape) {
     return held + (traced ? RouteRecorder::bytes(shape, rows) : 0);
   };
+  if (!settings.read_trace_file.empty()) reads.attach(options);
   AnswerSettings display;
   display.quiet = settings.quiet;
   model::LoadedModel loaded = open_model(settings.model.folder, options, display);
@@ -57,10 +58,13 @@ double seconds(Nanos time) { return std::chrono::duration<double>(time).count();
 }  // namespace
 
 EvalRun::EvalRun(const EvalSettings& settings, const text::Tokenizer& tokenizer, EvalNeeds needs)
-    : loaded_(open(settings, tokenizer, needs)),
+    : loaded_(open(settings, tokenizer, needs, read_buffer_)),
       sequence_(loaded_.make_state()),
       progress_file_(settings.progress_file, whole_identity(settings, loaded_, std::move(needs))),
       progress_state_(progress_file_.load()) {
+  if (!settings.read_trace_file.empty()) {
+    reads_.emplace(loaded_, read_buffer_, settings.read_trace_file);
+  }
   if (!settings.routes_file.empty()) {
     routes_.emplace(loaded_, settings.routes_file, progress_state_.routes);
   }
@@ -102,6 +106,10 @@ void EvalRun::finish(const engine::GenerationStats& stats) {
   progress_file_.save(progress_state_);
 }
 
+void EvalRun::end() {
+  if (reads_) reads_->finish();
+}
+
 int Evaluation::run(const EvalSettings& settings) {
   {
     const Progress progress(
@@ -111,6 +119,7 @@ int Evaluation::run(const EvalSettings& settings) {
     }
   }
   write_output(settings.json ? json() : report());
+  end();
   return finished() ? kExitOk : kExitCancelled;
 }
 

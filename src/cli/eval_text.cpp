@@ -90,6 +90,7 @@ class TextEvaluation final : public Evaluation {
 
  private:
   [[nodiscard]] bool step() override;
+  void end() override { run_.end(); }
   void count_to(uint64_t end);
   [[nodiscard]] bool finished() const override { return run_.state().done == task_.windows.size(); }
   [[nodiscard]] std::string progress_text() override;

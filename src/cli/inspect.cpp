@@ -1,7 +1,7 @@
 #include "cli/command.h"
 #include "cli/model_options.h"
 #include "cli/terminal.h"
-#include "format/checkpoint.h"
+#include "cli/volume_table.h"
 #include "stream/memory_plan.h"
 
 #include <memory>
@@ -63,25 +63,21 @@ class InspectCommand : public Command {
     options.flag({"json", "", "print one JSON object"}, json_);
   }
   int run() override {
-    const format::Checkpoint checkpoint(model_.folder);
     const model::Inspection inspection = model::inspect_model(model_.folder, load_options(model_));
-    write_output(json_ ? json(checkpoint, inspection) : text(checkpoint, inspection));
+    write_output(json_ ? json(inspection) : text(inspection));
     return kExitOk;
   }
 
  private:
-  [[nodiscard]] std::string json(const format::Checkpoint& checkpoint,
-                                 const model::Inspection& inspection) const {
+  [[nodiscard]] std::string json(const model::Inspection& inspection) const {
     nlohmann::ordered_json report;
     report["model"] = model_.folder;
     report["shape"] = object(shape_figures(inspection.shape));
     report["tensors"] = inspection.tensors;
     report["expert_count"] = inspection.expert_count;
     report["bytes"] = object(byte_figures(inspection));
-    report["volumes"] = nlohmann::ordered_json::array();
-    for (const format::CheckpointFile& file : checkpoint.files()) {
-      report["volumes"].push_back({{"path", file.path.string()}, {"bytes", file.bytes}});
-    }
+    report["volumes"] = nlohmann::ordered_json::parse(volumes_json(inspection.volumes));
+    report["notes"] = inspection.notes;
     const stream::MemoryPlan& plan = inspection.plan;
     report["memory"] = {{"fits", plan.fits}, {"minimum_bytes", plan.minimum_bytes}};
     if (plan.fits) {
@@ -94,8 +90,7 @@ class InspectCommand : public Command {
     return report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   }
 
-  [[nodiscard]] std::string text(const format::Checkpoint& checkpoint,
-                                 const model::Inspection& inspection) const {
+  [[nodiscard]] std::string text(const model::Inspection& inspection) const {
     std::string out = fmt::format("{}\n\nShape\n", model_.folder);
     for (const auto& [name, value] : shape_figures(inspection.shape)) {
       out += fmt::format("  {:<22}{:>12}\n", name, value);
@@ -105,10 +100,8 @@ class InspectCommand : public Command {
     for (const auto& [name, bytes] : byte_figures(inspection)) {
       out += fmt::format("  {:<22}{:>12}\n", name, stream::human_bytes(bytes));
     }
-    out += "\nVolumes\n";
-    for (const format::CheckpointFile& file : checkpoint.files()) {
-      out += fmt::format("  {:>12}  {}\n", stream::human_bytes(file.bytes), file.path.string());
-    }
+    out += "\nVolumes\n" + volume_table(inspection.volumes);
+    for (const std::string& note : inspection.notes) out += fmt::format("  note: {}\n", note);
     return out + fmt::format("\nMemory\n{}Weights are read by {}.\n", inspection.memory_table,
                              inspection.read_method);
   }

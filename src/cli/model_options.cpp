@@ -13,6 +13,10 @@ void declare_model_folder(OptionList& options, ModelSettings& settings) {
   options.optional_argument({"MODEL", "", "folder of a checkpoint in the released layout"},
                             settings.folder, Completion::kFolder);
   options.describe_default("the small model that comes with the program");
+  options.strings({"volume", "DIR",
+                   "another folder with packs of the model or copies of its shards, on a drive of "
+                   "its own; may be given several times"},
+                  settings.volumes, Completion::kFolder);
   options.group("Machine");
   options.bytes({"memory", "SIZE",
                  "budget of the whole program, for example 20GiB, 20GB or a count of bytes"},
@@ -42,6 +46,9 @@ void declare_model_options(OptionList& options, ModelSettings& settings, std::st
   options.choice(
       {"io", "NAME", "who reads: io_uring, threads with pread, or the first where it is offered"},
       settings.io, {"auto", "uring", "pread"});
+  options.choice({"hints", "WHEN",
+                  "whether idle drives read the experts that the next layer will probably want"},
+                 settings.hints, {"on", "off"});
   options.number({"mla-norm-eps", "E", "epsilon of the two latent norms of attention"},
                  settings.mla_norm_epsilon, {0.0f, 1.0f});
 }
@@ -51,6 +58,7 @@ model::LoadOptions load_options(const ModelSettings& settings) {
     throw Error(ErrorCode::kInvalidInput, "--target is an instruction set of --backend cpu");
   }
   model::LoadOptions options;
+  options.volumes.assign(settings.volumes.begin(), settings.volumes.end());
   options.backend =
       settings.backend == "reference" ? model::BackendKind::kReference : model::BackendKind::kCpu;
   options.target = settings.target;
@@ -59,6 +67,7 @@ model::LoadOptions load_options(const ModelSettings& settings) {
   options.prefill_rows = settings.prefill_rows;
   if (settings.context != 0) options.context = settings.context;
   options.mla_norm_epsilon = settings.mla_norm_epsilon;
+  options.hints = settings.hints == "on";
   options.direct_io = !settings.buffered;
   if (settings.io == "uring") options.read_method = io::ReadMethod::kUring;
   if (settings.io == "pread") options.read_method = io::ReadMethod::kPread;

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sluice::cli {
 
 /// The options of every command that opens a model.
 struct ModelSettings {
   std::string folder;
+  std::vector<std::string> volumes;
   uint64_t memory_bytes = 0;
   uint32_t context = 0;
   uint32_t prefill_rows = 0;
@@ -18,9 +20,10 @@ struct ModelSettings {
   float mla_norm_epsilon = 1e-6f;
   bool buffered = false;
   std::string io = "auto";
+  std::string hints = "on";
 };
 
-/// Declares MODEL and --memory.
+/// Declares MODEL, --volume and --memory.
 void declare_model_folder(OptionList& options, ModelSettings& settings);
 /// Declares the rest of them. `context`: the default of --context in words.
 void declare_model_options(OptionList& options, ModelSettings& settings, std::string context);

@@ -119,9 +119,10 @@ void OptionList::maybe(OptionText text, std::optional<std::string>& to) {
       [&to](std::string_view value, const std::string&) { to = std::string(value); });
 }
 
-void OptionList::strings(OptionText text, std::vector<std::string>& to) {
-  add(std::move(text), "",
-      [&to](std::string_view value, const std::string&) { to.emplace_back(value); });
+void OptionList::strings(OptionText text, std::vector<std::string>& to, Completion completion) {
+  add(std::move(text), "", [&to](std::string_view value, const std::string&) {
+    to.emplace_back(value);
+  }).completion = completion;
 }
 
 void OptionList::choice(OptionText text, std::string& to, std::vector<std::string> choices) {

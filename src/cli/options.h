@@ -59,7 +59,9 @@ class OptionList {
   void string(OptionText text, std::string& to, Completion completion = Completion::kNothing);
   /// Distinguishes an empty text from none.
   void maybe(OptionText text, std::optional<std::string>& to);
-  void strings(OptionText text, std::vector<std::string>& to);  ///< May be given several times.
+  /// May be given several times.
+  void strings(OptionText text, std::vector<std::string>& to,
+               Completion completion = Completion::kNothing);
   void choice(OptionText text, std::string& to, std::vector<std::string> choices);
   void number(OptionText text, uint32_t& to, Limits<uint32_t> limits);
   void number(OptionText text, uint64_t& to, Limits<uint64_t> limits);

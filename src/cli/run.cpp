@@ -5,6 +5,7 @@
 #include "cli/dump.h"
 #include "cli/files.h"
 #include "cli/model_options.h"
+#include "cli/read_recorder.h"
 #include "cli/terminal.h"
 #include "format/safetensors_writer.h"
 
@@ -38,7 +39,7 @@ class RunCommand : public Command {
  private:
   void check() const;
   [[nodiscard]] std::vector<TokenId> prompt_tokens() const;
-  [[nodiscard]] model::LoadOptions loading(size_t prompt_tokens) const;
+  [[nodiscard]] model::LoadOptions loading(size_t prompt_tokens);
   [[nodiscard]] std::string effort() const { return effort_.empty() ? "max" : effort_; }
   [[nodiscard]] bool wants_logits() const { return !logits_file_.empty() || !dump_file_.empty(); }
   [[nodiscard]] bool shows_text() const { return tokenizer_.has_value() && !print_ids_ && !json_; }
@@ -57,7 +58,9 @@ class RunCommand : public Command {
   std::string logits_file_, dump_file_, save_state_, load_state_;
 
   std::optional<text::Tokenizer> tokenizer_;
+  ReadBuffer read_buffer_;
   std::optional<model::LoadedModel> loaded_;
+  std::optional<ReadRecorder> read_recorder_;
   std::optional<AnswerStream> stream_;
   std::string output_trouble_;  // Of standard output; nothing is written after it.
   std::optional<DumpRecorder> dump_;
@@ -115,6 +118,7 @@ void RunCommand::check() const {
   check_writable("--logits", logits_file_);
   check_writable("--dump", dump_file_);
   check_writable("--save-state", save_state_);
+  check_writable("--read-trace", answer_.read_trace_file);
   if (!tokenizer_ && (prompt_ids_.empty() || !answer_.stop_strings.empty())) {
     throw Error(ErrorCode::kNotFound,
                 "{} has no tiktoken.model, so it takes no text: give --prompt-ids, and no --stop",
@@ -132,7 +136,7 @@ std::vector<TokenId> RunCommand::prompt_tokens() const {
   return encode_chat(*tokenizer_, messages, effort());
 }
 
-model::LoadOptions RunCommand::loading(size_t prompt_tokens) const {
+model::LoadOptions RunCommand::loading(size_t prompt_tokens) {
   model::LoadOptions options = load_options(model_);
   // What a saved state holds is not known before it is read; otherwise the need is exactly this.
   if (model_.context == 0 && load_state_.empty()) {
@@ -146,6 +150,7 @@ model::LoadOptions RunCommand::loading(size_t prompt_tokens) const {
       return DumpRecorder::bytes(shape, extent);
     };
   }
+  if (!answer_.read_trace_file.empty()) read_buffer_.attach(options);
   return options;
 }
 
@@ -239,11 +244,15 @@ int RunCommand::run() {
   if (prompt.empty()) throw Error(ErrorCode::kInvalidInput, "the prompt is empty");
   loaded_.emplace(open_model(model_.folder, loading(prompt.size()), answer_));
   if (tokenizer_) check_vocabulary(*tokenizer_, loaded_->shape().vocab, model_.folder);
+  if (!answer_.read_trace_file.empty()) {
+    read_recorder_.emplace(*loaded_, read_buffer_, answer_.read_trace_file);
+  }
   const std::unique_ptr<model::SequenceState> state = loaded_->make_state();
   if (!load_state_.empty()) state->load(load_state_);
 
   const engine::GenerateResult result = generate(prompt, *state);
   print(result, prompt.size());
+  if (read_recorder_) read_recorder_->finish();
   if (result.reason == engine::FinishReason::kCancelled) {
     // A pass that stopped midway leaves no state to save, and the other files would be incomplete.
     return kExitCancelled;

@@ -38,7 +38,7 @@ class Runner {
     if (!every_row_) wanted = wanted.last(generation_.wants_logits(rows) ? 1 : 0);
     const std::span<float> logits = std::span(logits_).first(wanted.size() * loaded_.shape().vocab);
 
-    const auto before = loaded_.streamer().counters();
+    const auto before = stream::ReadingCounters::of(loaded_.streamer());
     const auto start = std::chrono::steady_clock::now();
     loaded_.model().forward({.tokens = tokens,
                              .states = std::span(states_).first(rows),
@@ -46,17 +46,11 @@ class Runner {
                              .another_follows = generation_.expects_more_after(rows)},
                             logits);
     const Nanos elapsed = std::chrono::steady_clock::now() - start;
-    const auto after = loaded_.streamer().counters();
     PhaseStats& phase = prompt ? stats.prefill : stats.decode;
     phase.add({.tokens = rows,
                .passes = 1,
                .elapsed = elapsed,
-               .waiting = Nanos{static_cast<int64_t>(after.waiting_ns - before.waiting_ns)},
-               .expert_hits = after.expert_hits - before.expert_hits,
-               .expert_misses = after.expert_misses - before.expert_misses,
-               .expert_bytes = after.expert_bytes_read - before.expert_bytes_read,
-               .spine_bytes = after.spine_bytes_read - before.spine_bytes_read,
-               .device_bytes = after.device_bytes_read - before.device_bytes_read});
+               .reading = stream::ReadingCounters::of(loaded_.streamer()).since(before)});
     if (every_row_) callbacks_.on_logits(logits);
     deliver(rows, logits, prompt);
     return true;
@@ -122,6 +116,7 @@ GenerateResult generate(model::LoadedModel& loaded, model::SequenceState& state,
   result.generated.assign(generation.generated().begin(), generation.generated().end());
   result.reason = generation.reason();
   result.stats.peak_rss_bytes = peak_rss_bytes();
+  result.stats.drive_names = loaded.drive_names();
   return result;
 }
 

@@ -98,7 +98,7 @@ TEST_F(Generate, TellsHowFarThePromptIsAndWhenItIsDone) {
   EXPECT_EQ(result.stats.prefill.passes, 3u);
   EXPECT_EQ(result.stats.decode.tokens, 3u);
   EXPECT_EQ(result.stats.decode.passes, 3u);
-  EXPECT_GT(result.stats.prefill.expert_misses, 0u);
+  EXPECT_GT(result.stats.prefill.reading.streamer.expert_misses, 0u);
 }
 
 TEST_F(Generate, TheCallerMayStopIt) {

@@ -1,8 +1,10 @@
 #pragma once
 #include "base/types.h"
+#include "stream/reading_counters.h"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace sluice::engine {
 
@@ -11,28 +13,31 @@ struct PhaseStats {
   uint64_t tokens = 0;  ///< Rows that ran.
   uint64_t passes = 0;
   Nanos elapsed{};
-  Nanos waiting{};  ///< Of `elapsed`, spent waiting for weights; the rest is computing.
-  uint64_t expert_hits = 0, expert_misses = 0;
-  uint64_t expert_bytes = 0, spine_bytes = 0;  ///< Read for the passes, without rounding to blocks.
-  uint64_t device_bytes = 0;                   ///< Read from the drives, with it.
+  stream::ReadingCounters reading{};
 
   void add(const PhaseStats& other);
+  [[nodiscard]] Nanos waiting() const;             ///< Of `elapsed`, for weights.
+  [[nodiscard]] Nanos computing() const;           ///< The rest.
   [[nodiscard]] double tokens_per_second() const;  ///< 0 when no time passed.
   [[nodiscard]] double bytes_per_token() const;    ///< From the drives; 0 without tokens.
-  [[nodiscard]] double hit_share() const;          ///< 0 to 1; 0 when no expert was asked for.
-  [[nodiscard]] double waiting_ms_per_token() const;
-  [[nodiscard]] double computing_ms_per_token() const;
+  // Shares are 0 to 1, and 0 of nothing.
+  [[nodiscard]] double hit_share() const;    ///< Of the experts that were asked for.
+  [[nodiscard]] double hint_recall() const;  ///< Of the hinted segments, those asked for later.
+  [[nodiscard]] double hint_waste() const;   ///< Of the bytes read for hints, those never used.
+  /// Bytes read for hints and never used, as a share of those that requests missed; may exceed 1.
+  [[nodiscard]] double hint_waste_of_missed() const;
+  [[nodiscard]] double busy_share(const stream::DriveCounters& drive) const;
+  [[nodiscard]] double busy_share() const;  ///< Mean of all drives.
 };
 
 struct GenerationStats {
   PhaseStats prefill, decode;
   uint64_t peak_rss_bytes = 0;
-
-  void add(const GenerationStats& other);
+  std::vector<std::string> drive_names{};  ///< By drive.
 };
 
-/// Lines for a person. The first one has the figures that matter most, of the decode phase, or of
-/// the prefill when nothing was decoded.
+/// Lines for a person, and a table of the drives. The first line has the figures that matter most,
+/// of the decode phase, or of the prefill when nothing was decoded.
 [[nodiscard]] std::string stats_text(const GenerationStats& stats);
 /// The same as a JSON object.
 [[nodiscard]] std::string stats_json(const GenerationStats& stats);

@@ -2,6 +2,8 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "format/manifest.h"
+#include "format/storage_reader.h"
 #include "format/weight_index.h"
 #include "io/input_file.h"
 
@@ -19,19 +21,15 @@ constexpr uint64_t kConfigBytesMax = 16u << 20;
 constexpr uint64_t kIndexBytesMax = 1u << 30;
 constexpr const char* kIndexName = "model.safetensors.index.json";
 
-std::string read_text(const io::InputFile& file, uint64_t offset, uint64_t count) {
-  std::string text(count, '\0');
-  file.read(offset, std::as_writable_bytes(std::span(text)));
-  return text;
-}
-
 std::string read_whole(const fs::path& path, uint64_t bytes_max) {
   const io::InputFile file(path.string());
   if (file.bytes() > bytes_max) {
     throw Error(ErrorCode::kCorrupt, "{}: has {} bytes; more than {} are refused", file.path(),
                 file.bytes(), bytes_max);
   }
-  return read_text(file, 0, file.bytes());
+  std::string text(file.bytes(), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
 }
 
 uint64_t hash_name(std::string_view name) { return std::hash<std::string_view>()(name); }
@@ -40,7 +38,7 @@ uint64_t hash_name(std::string_view name) { return std::hash<std::string_view>()
 /// index take 40 MB.
 struct IndexEntry {
   uint64_t hash = 0;
-  uint32_t file = 0;
+  uint32_t shard = 0;
   bool operator<(const IndexEntry& other) const { return hash < other.hash; }
 };
 
@@ -69,7 +67,7 @@ Index read_index(const fs::path& path) {
     place[i] = static_cast<uint32_t>(
         std::lower_bound(sorted.begin(), sorted.end(), index.shards[i]) - sorted.begin());
   }
-  for (IndexEntry& entry : index.entries) entry.file = place[entry.file];
+  for (IndexEntry& entry : index.entries) entry.shard = place[entry.shard];
   index.shards = std::move(sorted);
   std::sort(index.entries.begin(), index.entries.end());
   const auto twice =
@@ -88,14 +86,30 @@ Index read_index(const fs::path& path) {
 
 constexpr uint64_t kPrefixBytes = 8;  // In front of a header: its length.
 
-std::string read_header(const io::InputFile& file) {
+/// The first bytes of a shard: the prefix and the JSON behind it.
+std::vector<char> read_header(const Storage& storage, ShardId shard) {
   std::array<std::byte, kPrefixBytes> prefix{};
-  if (file.bytes() >= prefix.size()) file.read(0, prefix);
-  return read_text(file, prefix.size(), header_length(prefix, file.bytes(), file.path()));
+  const uint64_t bytes = storage.shards()[shard.value].bytes;
+  StorageReader reader(storage);
+  if (bytes >= prefix.size()) reader.read(shard, 0, prefix);
+  const uint64_t length = header_length(prefix, bytes, storage.path(shard).string());
+  std::vector<char> header(prefix.size() + length);
+  reader.read(shard, 0, std::as_writable_bytes(std::span(header)));
+  return header;
+}
+
+std::string_view json_of(const std::vector<char>& header) {
+  return std::string_view(header.data(), header.size()).substr(kPrefixBytes);
 }
 
 uint64_t digest_text(uint64_t digest, std::string_view text) {
   return digest_of(digest, std::as_bytes(std::span(text)));
+}
+
+std::vector<std::string> names_of(const Manifest& manifest) {
+  std::vector<std::string> names;
+  for (const ManifestShard& shard : manifest.shards) names.push_back(shard.name);
+  return names;
 }
 
 std::vector<std::string> shards_without_index(const fs::path& folder) {
@@ -124,11 +138,12 @@ struct Checkpoint::Impl {
 
   fs::path folder;
   std::string config;
+  std::optional<Storage> storage;
   std::vector<CheckpointFile> files;
   std::vector<Entry> tensors;  // Sorted by hash.
   uint64_t tensor_bytes = 0, digest = 0;
 
-  void open(const fs::path& path) {
+  void open(const fs::path& path, std::vector<fs::path> volumes) {
     folder = path;
     std::error_code error;
     if (!fs::is_directory(folder, error)) {
@@ -137,62 +152,42 @@ struct Checkpoint::Impl {
     }
     config = read_whole(folder / "config.json", kConfigBytesMax);
     digest = digest_text(digest, config);
+    std::optional<Manifest> manifest = read_manifest(folder);
     const fs::path index_path = folder / kIndexName;
-    if (fs::exists(index_path, error)) {
-      const Index index = read_index(index_path);
-      require_shards(index.shards, index_path);
-      tensors.reserve(index.entries.size());
-      read_headers(index.shards, &index.entries);
-      check_index(index, index_path);
-    } else {
-      const std::vector<std::string> shards = shards_without_index(folder);
-      if (shards.empty()) {
-        throw Error(ErrorCode::kNotFound, "{}: holds neither {} nor any .safetensors file",
-                    folder.string(), kIndexName);
-      }
-      read_headers(shards, nullptr);
+    std::optional<Index> index;
+    if (fs::exists(index_path, error)) index = read_index(index_path);
+    std::vector<std::string> shards = index      ? index->shards
+                                      : manifest ? names_of(*manifest)
+                                                 : shards_without_index(folder);
+    if (shards.empty()) {
+      throw Error(ErrorCode::kNotFound, "{}: holds neither {} nor any .safetensors file",
+                  folder.string(), kIndexName);
     }
-  }
-
-  void require_shards(const std::vector<std::string>& shards, const fs::path& index_path) const {
-    std::string missing;
-    size_t count = 0;
-    for (const std::string& shard : shards) {
-      std::error_code error;
-      if (fs::exists(folder / shard, error)) continue;
-      if (++count <= 5) missing += (missing.empty() ? "" : ", ") + shard;
-    }
-    if (count > 5) missing += fmt::format(" and {} more", count - 5);
-    if (count > 0) {
-      throw Error(ErrorCode::kNotFound,
-                  "{}: {} of {} shards are missing: {}; fetch them into the same folder",
-                  index_path.string(), count, shards.size(), missing);
-    }
-  }
-
-  void read_headers(const std::vector<std::string>& shards, const std::vector<IndexEntry>* index) {
     if (shards.size() > UINT16_MAX) {
       throw Error(ErrorCode::kUnsupported, "{}: has {} shards; at most {} are supported",
                   folder.string(), shards.size(), UINT16_MAX);
     }
-    for (uint32_t f = 0; f < shards.size(); ++f) {
-      const io::InputFile file((folder / shards[f]).string());
-      files.push_back({folder / shards[f], file.bytes()});
-      const std::string header = read_header(file);
-      digest = digest_of(digest_text(digest_text(digest, shards[f]), header), file.bytes());
-      parse_header(header, file.bytes(), file.path(), [&](const HeaderTensor& tensor) {
-        const uint64_t hash = hash_name(tensor.name);
-        if (index != nullptr) check_in_index(*index, hash, f, tensor.name, file.path());
-        tensors.push_back({hash,
-                           {.dtype = tensor.dtype,
-                            .rank = tensor.rank,
-                            .shape = tensor.shape,
-                            .file = {static_cast<uint16_t>(f)},
-                            .offset = tensor.offset,
-                            .bytes = tensor.bytes}});
-      });
-      tensor_bytes += file.bytes() - kPrefixBytes - header.size();
-    }
+    storage.emplace(StorageOptions{.places = {folder, std::move(volumes)},
+                                   .shards = std::move(shards),
+                                   .manifest = std::move(manifest)});
+    if (index) tensors.reserve(index->entries.size());
+    read_headers(index ? &index->entries : nullptr);
+    if (index) check_index(*index, index_path);
+    check_model();
+  }
+
+  void check_model() const {
+    const std::optional<Manifest>& manifest = storage->manifest();
+    if (!manifest || manifest->model.value == digest) return;
+    throw Error(ErrorCode::kCorrupt,
+                "{}: is of model {}, but config.json and the headers of the shards are those of "
+                "model {}; restore the config.json that was here when the model was packed",
+                (folder / kManifestName).string(), to_text(manifest->model),
+                to_text(ModelId{digest}));
+  }
+
+  void read_headers(const std::vector<IndexEntry>* index) {
+    for (uint16_t s = 0; s < storage->shards().size(); ++s) read_shard({s}, index);
     std::sort(tensors.begin(), tensors.end());
     const auto twice =
         std::adjacent_find(tensors.begin(), tensors.end(),
@@ -200,25 +195,47 @@ struct Checkpoint::Impl {
     if (twice != tensors.end()) report_twice(twice[0], twice[1]);
   }
 
+  void read_shard(ShardId id, const std::vector<IndexEntry>* index) {
+    const StoredShard& shard = storage->shards()[id.value];
+    files.push_back({storage->path(id), shard.bytes});
+    const std::string path = files.back().path.string();
+    const std::vector<char> header = read_header(*storage, id);
+    storage->check_header(id, std::as_bytes(std::span(header)));
+    const std::string_view json = json_of(header);
+    digest = digest_of(digest_text(digest_text(digest, shard.name), json), shard.bytes);
+    parse_header(json, shard.bytes, path, [&](const HeaderTensor& tensor) {
+      const uint64_t hash = hash_name(tensor.name);
+      if (index != nullptr) check_in_index(*index, hash, id, tensor.name, path);
+      tensors.push_back({hash,
+                         {.dtype = tensor.dtype,
+                          .rank = tensor.rank,
+                          .shape = tensor.shape,
+                          .shard = id,
+                          .offset = tensor.offset,
+                          .bytes = tensor.bytes}});
+    });
+    tensor_bytes += shard.bytes - header.size();
+  }
+
   void report_twice(const Entry& one, const Entry& other) const {
-    visit_names(files[one.info.file.value], [&](std::string_view name) {
+    visit_names(one.info.shard, [&](std::string_view name) {
       if (hash_name(name) == one.hash) {
         throw Error(ErrorCode::kCorrupt, "{}: tensor {} also stands in {}; remove one of the files",
-                    files[one.info.file.value].path.string(), name,
-                    files[other.info.file.value].path.string());
+                    files[one.info.shard.value].path.string(), name,
+                    files[other.info.shard.value].path.string());
       }
     });
   }
 
   // Names are not kept, so the header is read once more.
-  static void visit_names(const CheckpointFile& shard,
-                          const std::function<void(std::string_view)>& visit) {
-    const io::InputFile file(shard.path.string());
-    parse_header(read_header(file), file.bytes(), file.path(),
+  void visit_names(ShardId shard, const std::function<void(std::string_view)>& visit) const {
+    const CheckpointFile& file = files[shard.value];
+    const std::vector<char> header = read_header(*storage, shard);
+    parse_header(json_of(header), file.bytes, file.path.string(),
                  [&](const HeaderTensor& tensor) { visit(tensor.name); });
   }
 
-  static void check_in_index(const std::vector<IndexEntry>& index, uint64_t hash, uint32_t file,
+  static void check_in_index(const std::vector<IndexEntry>& index, uint64_t hash, ShardId shard,
                              std::string_view name, const std::string& path) {
     const auto entry = std::lower_bound(index.begin(), index.end(), IndexEntry{hash, 0});
     if (entry == index.end() || entry->hash != hash) {
@@ -226,7 +243,7 @@ struct Checkpoint::Impl {
                   "{}: tensor {} is not in {}; shard and index are of different versions", path,
                   name, kIndexName);
     }
-    if (entry->file != file) {
+    if (entry->shard != shard.value) {
       throw Error(ErrorCode::kCorrupt, "{}: tensor {} should lie in another shard, says {}", path,
                   name, kIndexName);
     }
@@ -263,8 +280,9 @@ struct Checkpoint::Impl {
   }
 };
 
-Checkpoint::Checkpoint(const fs::path& folder) : impl_(std::make_unique<Impl>()) {
-  impl_->open(folder);
+Checkpoint::Checkpoint(const fs::path& folder, std::vector<fs::path> volumes)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->open(folder, std::move(volumes));
 }
 Checkpoint::~Checkpoint() = default;
 Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
@@ -272,6 +290,8 @@ Checkpoint::Checkpoint(Checkpoint&&) noexcept = default;
 const fs::path& Checkpoint::folder() const { return impl_->folder; }
 const std::string& Checkpoint::config_json() const { return impl_->config; }
 std::span<const CheckpointFile> Checkpoint::files() const { return impl_->files; }
+const Storage& Checkpoint::storage() const { return *impl_->storage; }
+Storage& Checkpoint::storage() { return *impl_->storage; }
 uint64_t Checkpoint::tensor_count() const { return impl_->tensors.size(); }
 uint64_t Checkpoint::tensor_bytes() const { return impl_->tensor_bytes; }
 uint64_t Checkpoint::digest() const { return impl_->digest; }
@@ -279,12 +299,12 @@ const TensorInfo* Checkpoint::find(std::string_view name) const { return impl_->
 
 void Checkpoint::visit_tensors(
     const std::function<void(std::string_view name, const TensorInfo&)>& visit) const {
-  for (const CheckpointFile& shard : impl_->files) {
-    Impl::visit_names(shard, [&](std::string_view name) {
+  for (uint16_t s = 0; s < impl_->files.size(); ++s) {
+    impl_->visit_names({s}, [&](std::string_view name) {
       const TensorInfo* const tensor = find(name);
       if (tensor == nullptr) {
         throw Error(ErrorCode::kIo, "{}: has changed since it was opened; start again",
-                    shard.path.string());
+                    impl_->files[s].path.string());
       }
       visit(name, *tensor);
     });
@@ -302,7 +322,7 @@ const TensorInfo& Checkpoint::require(std::string_view name, DType dtype,
   if (tensor->dtype != dtype ||
       !std::equal(stored.begin(), stored.end(), shape.begin(), shape.end())) {
     throw Error(ErrorCode::kCorrupt, "{}: tensor {} is {} [{}], but config.json asks for {} [{}]",
-                impl_->files[tensor->file.value].path.string(), name, dtype_name(tensor->dtype),
+                impl_->files[tensor->shard.value].path.string(), name, dtype_name(tensor->dtype),
                 fmt::join(stored, ", "), dtype_name(dtype), fmt::join(shape, ", "));
   }
   return *tensor;
@@ -311,16 +331,16 @@ const TensorInfo& Checkpoint::require(std::string_view name, DType dtype,
 std::vector<float> Checkpoint::read_floats(const TensorInfo& tensor) const {
   if (tensor.dtype == DType::kU8) {
     throw Error(ErrorCode::kCorrupt, "{}: the tensor at byte {} is U8, but floats are asked for",
-                impl_->files[tensor.file.value].path.string(), tensor.offset);
+                impl_->files[tensor.shard.value].path.string(), tensor.offset);
   }
-  const io::InputFile file(impl_->files[tensor.file.value].path.string());
+  StorageReader reader(*impl_->storage);
   std::vector<float> values(tensor.bytes / dtype_bytes(tensor.dtype));
   if (tensor.dtype == DType::kF32) {
-    file.read(tensor.offset, std::as_writable_bytes(std::span(values)));
+    reader.read(tensor.shard, tensor.offset, std::as_writable_bytes(std::span(values)));
     return values;
   }
   std::vector<uint16_t> halves(values.size());
-  file.read(tensor.offset, std::as_writable_bytes(std::span(halves)));
+  reader.read(tensor.shard, tensor.offset, std::as_writable_bytes(std::span(halves)));
   for (size_t i = 0; i < values.size(); ++i) {
     const uint32_t word = uint32_t{halves[i]} << 16;
     std::memcpy(&values[i], &word, sizeof word);

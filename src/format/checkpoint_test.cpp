@@ -111,7 +111,7 @@ TEST_F(CheckpointTest, OpensShardsInTheOrderOfTheirNames) {
   EXPECT_EQ(checkpoint.tensor_bytes(), 18u);
   const TensorInfo* y = checkpoint.find("y");
   ASSERT_NE(y, nullptr);
-  EXPECT_EQ(y->file.value, 1);
+  EXPECT_EQ(y->shard.value, 1);
   EXPECT_EQ(y->offset, checkpoint.files()[1].bytes - 5);
   EXPECT_EQ(y->bytes, 5u);
   EXPECT_EQ(checkpoint.find("vision_tower.v"), nullptr);

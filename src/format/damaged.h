@@ -6,10 +6,14 @@
 
 namespace sluice::format {
 
-/// Refuses a file of a checkpoint whose bytes cannot be what was released. `why` goes on after the
+/// What to do about a damaged file of a checkpoint.
+inline constexpr std::string_view kFetchAnew = "fetch the file anew";
+
+/// Refuses a file whose bytes cannot be what was released or written. `why` goes on after the
 /// file's name.
-[[noreturn]] inline void refuse_damaged(std::string_view path, std::string_view why) {
-  throw Error(ErrorCode::kCorrupt, "{}: {}; fetch the file anew", path, why);
+[[noreturn]] inline void refuse_damaged(std::string_view path, std::string_view why,
+                                        std::string_view remedy = kFetchAnew) {
+  throw Error(ErrorCode::kCorrupt, "{}: {}; {}", path, why, remedy);
 }
 
 }  // namespace sluice::format

@@ -1,7 +1,5 @@
 #include "format/json_reader.h"
 
-#include "format/damaged.h"
-
 #include <array>
 #include <charconv>
 
@@ -41,7 +39,8 @@ void append_utf8(uint32_t code, std::string& out) {
 }  // namespace
 
 void JsonReader::fail(std::string_view why) const {
-  refuse_damaged(path_, fmt::format("is not valid JSON at byte {}: {}", first_byte_ + at_, why));
+  refuse_damaged(path_, fmt::format("is not valid JSON at byte {}: {}", first_byte_ + at_, why),
+                 remedy_);
 }
 
 void JsonReader::skip_blanks() {

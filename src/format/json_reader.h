@@ -1,4 +1,6 @@
 #pragma once
+#include "format/damaged.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,9 +20,10 @@ class JsonReader {
  public:
   static constexpr uint32_t kDepthMax = 64;
 
-  /// `first_byte` is where the text begins in the file, for messages.
-  JsonReader(std::string_view text, const std::string& path, uint64_t first_byte = 0)
-      : text_(text), path_(path), first_byte_(first_byte) {}
+  /// For messages: `first_byte` is where the text begins in the file, `remedy` what to do.
+  JsonReader(std::string_view text, const std::string& path, uint64_t first_byte = 0,
+             std::string_view remedy = kFetchAnew)
+      : text_(text), path_(path), first_byte_(first_byte), remedy_(remedy) {}
 
   enum class Kind : uint8_t { kObject, kArray, kString, kNumber, kLiteral };
   /// What the next value is.
@@ -60,6 +63,7 @@ class JsonReader {
   const std::string_view text_;
   const std::string& path_;
   const uint64_t first_byte_;
+  const std::string_view remedy_;
   size_t at_ = 0;
   uint32_t depth_ = 0;
   bool first_ = false;  // No member or element of the innermost container has been read.

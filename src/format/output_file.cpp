@@ -30,7 +30,7 @@ void check_replaceable(const std::filesystem::path& path) {
 
 OutputFile::OutputFile(std::filesystem::path path)
     : path_((check_replaceable(path), std::move(path))),
-      temporary_(path_.string() + ".tmp"),
+      temporary_(path_.string().append(kTemporarySuffix)),
       descriptor_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (descriptor_ < 0) fail(errno);
 }
@@ -59,13 +59,14 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 }
 
 void OutputFile::skip(uint64_t bytes) {
+  if (bytes == 0) return;
   flush();
   flushed_ += bytes;
 }
 
-void OutputFile::write_at(uint64_t offset, std::string_view text) {
+void OutputFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
   flush();
-  write_through(offset, std::as_bytes(std::span(text)));
+  write_through(offset, bytes);
 }
 
 void OutputFile::flush() {
@@ -85,15 +86,31 @@ void OutputFile::write_through(uint64_t offset, std::span<const std::byte> bytes
   }
 }
 
-void OutputFile::commit() {
-  SLUICE_CHECK(!committed_);
+void OutputFile::sync() {
   flush();
   // A hole at the end is part of the file too.
-  if (::ftruncate(descriptor_, static_cast<off_t>(flushed_)) != 0 || ::fsync(descriptor_) != 0 ||
-      std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (::ftruncate(descriptor_, static_cast<off_t>(flushed_)) != 0 || ::fsync(descriptor_) != 0) {
     fail(errno);
   }
+}
+
+void OutputFile::commit() {
+  SLUICE_CHECK(!committed_);
+  sync();
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
   committed_ = true;
+  sync_folder();
+}
+
+// A folder that may not be listed, and a file system that does not know how, keep names as they
+// can.
+void OutputFile::sync_folder() const {
+  const std::filesystem::path folder = path_.parent_path();
+  const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  const int error = ::fsync(descriptor) != 0 ? errno : 0;
+  ::close(descriptor);
+  if (error != 0 && error != EINVAL && error != ENOTSUP) fail(error);
 }
 
 }  // namespace sluice::format

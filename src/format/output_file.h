@@ -17,6 +17,9 @@ void check_replaceable(const std::filesystem::path& path);
 /// and the reason.
 class OutputFile {
  public:
+  /// What the temporary name ends in.
+  static constexpr std::string_view kTemporarySuffix = ".tmp";
+
   explicit OutputFile(std::filesystem::path path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -26,14 +29,22 @@ class OutputFile {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   /// Passes over bytes that then read as zeros and need no room where the file system knows holes.
   void skip(uint64_t bytes);
-  /// Overwrites bytes that were written before.
-  void write_at(uint64_t offset, std::string_view text);
+  /// Overwrites bytes that were written or skipped before.
+  void write_at(uint64_t offset, std::span<const std::byte> bytes);
+  void write_at(uint64_t offset, std::string_view text) {
+    write_at(offset, std::as_bytes(std::span(text)));
+  }
+  /// Brings what was written to the disk, where temporary() shows it.
+  void sync();
+  [[nodiscard]] const std::filesystem::path& temporary() const { return temporary_; }
+  /// Gives the file its name, and brings that to the disk as well.
   void commit();
 
  private:
   [[noreturn]] void fail(int error) const;
   void flush();
   void write_through(uint64_t offset, std::span<const std::byte> bytes) const;
+  void sync_folder() const;
 
   const std::filesystem::path path_, temporary_;
   int descriptor_ = -1;

@@ -10,15 +10,20 @@ namespace sluice::format {
 
 /// Contiguous bytes of one segment in one file, and where they land in the segment's memory.
 struct Extent {
-  DriveId drive;
+  ShardId shard;
   uint64_t offset = 0;  ///< Bytes from the start of the file; any alignment.
   uint64_t bytes = 0;
   uint64_t memory_offset =
       0;  ///< Bytes from the start of the segment's memory; congruent to `offset`
           ///< modulo io::kBlockBytes, so that a direct read needs no copy.
+  friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-enum class SegmentKind : uint8_t { kSpine, kExpert };
+enum class SegmentKind : uint8_t {
+  kSpine,
+  kExpert,
+  kOther,  ///< What else a shard has: only packs hold it as segments.
+};
 
 /// The unit of storage, caching and transfer: an expert, or a row panel of a spine matrix.
 struct Segment {
@@ -29,7 +34,7 @@ struct Segment {
 
 /// A range of a file that a segment shall hold.
 struct FileRange {
-  DriveId drive;
+  ShardId shard;
   uint64_t offset = 0, bytes = 0;
 };
 

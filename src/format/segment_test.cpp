@@ -30,7 +30,7 @@ TEST(Segment, OthersStartInABlockOfTheirOwn) {
   uint64_t end = 0;
   for (size_t i = 0; i < ranges.size(); ++i) {
     const Extent& extent = segment.extents[i];
-    EXPECT_EQ(extent.drive, ranges[i].drive);
+    EXPECT_EQ(extent.shard, ranges[i].shard);
     EXPECT_EQ(extent.offset, ranges[i].offset);
     EXPECT_EQ(extent.bytes, ranges[i].bytes);
     EXPECT_EQ(extent.memory_offset, place[i]);

@@ -72,7 +72,7 @@ TEST_F(SyntheticTest, TinyHasTheReleasedLayout) {
   const auto in_layer = [&](uint32_t layer, std::string_view name) {
     return fmt::format("{}{}.{}", kLayer, layer, name);
   };
-  EXPECT_EQ(checkpoint.find(in_layer(12, "input_layernorm.weight"))->file.value, 12);
+  EXPECT_EQ(checkpoint.find(in_layer(12, "input_layernorm.weight"))->shard.value, 12);
   EXPECT_NE(checkpoint.find(in_layer(0, "mlp.gate_proj.weight")), nullptr);
   EXPECT_NE(checkpoint.find(in_layer(11, "self_attn.q_a_proj.weight")), nullptr);
   EXPECT_NE(checkpoint.find(in_layer(12, "self_attn.q_a_proj.weight")), nullptr);

@@ -1,18 +1,13 @@
 #include "format/weight_index.h"
 
 #include "format/damaged.h"
+#include "format/file_name.h"
 #include "format/json_reader.h"
 
 namespace sluice::format {
 namespace {
 
 using Visit = std::function<void(std::string_view tensor, std::string_view shard)>;
-
-// A shard's name is joined to the folder: it must not lead out of it, nor name a hidden file.
-bool is_plain_file_name(std::string_view name) {
-  return !name.empty() && name.front() != '.' && name.find_first_of("/\\") == name.npos &&
-         name.find('\0') == name.npos;
-}
 
 void read_weight_map(JsonReader& json, const std::string& path, const Visit& visit) {
   if (json.peek() != JsonReader::Kind::kObject) {

@@ -131,7 +131,7 @@ TEST_P(FileDrivesTest, ManyAtOnce) {
   const std::map<uint64_t, ReadStatus> done = wait_for(*drives, kReads);
   for (const Read& read : reads) {
     EXPECT_EQ(done.at(read.id.value), ReadStatus::kOk);
-    EXPECT_TRUE(holds(read, want[read.drive.value])) << read.id.value;
+    EXPECT_TRUE(holds(read, want[read.file.value])) << read.id.value;
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "io/drive_array.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,19 @@
 namespace sluice::io {
 namespace {
 
+// Whether direct reads of whole blocks are aligned enough for the file system, as far as it tells.
+[[maybe_unused]] bool takes_blocks([[maybe_unused]] int descriptor) {
+#ifdef STATX_DIOALIGN
+  struct statx status{};
+  if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 &&
+      (status.stx_mask & STATX_DIOALIGN) != 0) {
+    return status.stx_dio_offset_align != 0 && status.stx_dio_offset_align <= kBlockBytes &&
+           status.stx_dio_mem_align <= kBlockBytes;
+  }
+#endif
+  return true;
+}
+
 // Linux takes the flag when it opens a file, macOS afterwards, and other systems have none.
 int open_direct(const char* path) {
 #if defined(__APPLE__)
@@ -21,7 +35,10 @@ int open_direct(const char* path) {
   ::close(descriptor);
   return -1;
 #elif defined(O_DIRECT)
-  return ::open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+  const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+  if (descriptor < 0 || takes_blocks(descriptor)) return descriptor;
+  ::close(descriptor);
+  return -1;
 #else
   return -1;
 #endif
@@ -43,6 +60,7 @@ InputFile::InputFile(const std::string& path, Access access) : path_(path) {
   struct stat status{};
   if (descriptor_ >= 0 && ::fstat(descriptor_, &status) == 0 && !S_ISDIR(status.st_mode)) {
     bytes_ = static_cast<uint64_t>(status.st_size);
+    device_ = static_cast<uint64_t>(status.st_dev);
     return;
   }
   const int error = descriptor_ >= 0 && S_ISDIR(status.st_mode) ? EISDIR : errno;

@@ -29,6 +29,8 @@ class InputFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Its size when it was opened.
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  /// The number of the device that it lies on.
+  [[nodiscard]] uint64_t device() const { return device_; }
   /// True while reads go around the page cache; offset, size and memory of each are then multiples
   /// of a block.
   [[nodiscard]] bool direct() const { return direct_; }
@@ -47,7 +49,7 @@ class InputFile {
  private:
   const std::string path_;
   int descriptor_ = -1;
-  uint64_t bytes_ = 0;
+  uint64_t bytes_ = 0, device_ = 0;
   std::atomic<bool> direct_{false};
 };
 

@@ -6,19 +6,23 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace sluice::io {
 
+PreadDrives::PreadDrives(DriveFiles files)
+    : files_(std::move(files)), drives_(files_.drive_count()) {}
+
 // Delegates, so that the destructor ends the threads that run when one cannot be started.
 PreadDrives::PreadDrives(const std::vector<std::string>& paths, PreadOptions options)
-    : PreadDrives() {
+    : PreadDrives(DriveFiles(paths, options.direct)) {
   SLUICE_CHECK(options.threads >= 1);
-  const auto access = options.direct ? InputFile::Access::kDirect : InputFile::Access::kCached;
-  for (const std::string& path : paths) files_.emplace_back(path, access);
-  for (uint32_t t = 0; t < options.threads; ++t) {
-    threads_.push_back(start_thread([this] { work(); }));
+  for (Drive& drive : drives_) {
+    for (uint32_t t = 0; t < options.threads; ++t) {
+      threads_.push_back(start_thread([this, &drive] { work(drive); }));
+    }
   }
 }
 
@@ -27,21 +31,18 @@ PreadDrives::~PreadDrives() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
-  has_work_.notify_all();
+  for (Drive& drive : drives_) drive.has_work.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-const std::string& PreadDrives::path(DriveId drive) const { return files_[drive.value].path(); }
-
-bool PreadDrives::direct(DriveId drive) const { return files_[drive.value].direct(); }
-
 void PreadDrives::submit(std::span<const Read> reads) {
   check_reads(reads, files_.size());
-  {
-    const std::lock_guard lock(mutex_);
-    queued_.insert(queued_.end(), reads.begin(), reads.end());
+  const std::lock_guard lock(mutex_);
+  for (const Read& read : reads) {
+    Drive& drive = drives_[files_.drive(read.file).value];
+    drive.queued.push_back(read);
+    drive.has_work.notify_one();
   }
-  has_work_.notify_all();
 }
 
 size_t PreadDrives::wait(std::span<Completion> out, Nanos timeout) {
@@ -70,13 +71,13 @@ std::string PreadDrives::method() const {
 
 Nanos PreadDrives::now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-void PreadDrives::work() {
+void PreadDrives::work(Drive& drive) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    has_work_.wait(lock, [&] { return stop_ || !queued_.empty(); });
+    drive.has_work.wait(lock, [&] { return stop_ || !drive.queued.empty(); });
     if (stop_) return;
-    const Read read = queued_.front();
-    queued_.pop_front();
+    const Read read = drive.queued.front();
+    drive.queued.pop_front();
     lock.unlock();
     const Completion completion = perform(read);
     lock.lock();
@@ -86,7 +87,7 @@ void PreadDrives::work() {
 }
 
 Completion PreadDrives::perform(const Read& read) {
-  InputFile& file = files_[read.drive.value];
+  InputFile& file = files_[read.file];
   ReadProgress progress(read, file);
   while (const std::optional<ReadProgress::Call> call = progress.next()) {
     progress.advance(file.read_some(call->offset, call->into));

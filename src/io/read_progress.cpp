@@ -7,9 +7,9 @@
 
 namespace sluice::io {
 
-void check_reads(std::span<const Read> reads, size_t drive_count) {
+void check_reads(std::span<const Read> reads, size_t file_count) {
   for (const Read& read : reads) {
-    SLUICE_CHECK(read.drive.value < drive_count);
+    SLUICE_CHECK(read.file.value < file_count);
     SLUICE_CHECK(read.offset % kBlockBytes == 0 && read.into.size() % kBlockBytes == 0);
     SLUICE_CHECK(reinterpret_cast<uintptr_t>(read.into.data()) % kBlockBytes == 0);
   }

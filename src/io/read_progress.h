@@ -10,7 +10,7 @@
 namespace sluice::io {
 
 /// Stops the program when a read breaks the rules of io::Read.
-void check_reads(std::span<const Read> reads, size_t drive_count);
+void check_reads(std::span<const Read> reads, size_t file_count);
 
 /// One read on its way, whoever makes the calls: which call comes next, and what the result of the
 /// last one means. A call may move less than it was asked for; then the rest is asked for. A file

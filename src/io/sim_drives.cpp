@@ -44,22 +44,26 @@ SimDrives::SimDrives(std::vector<SimFile> files, SimOptions options)
 
 SimDrives::~SimDrives() { SLUICE_CHECK(flights_.empty()); }
 
-const std::string& SimDrives::path(DriveId drive) const { return files_[drive.value].file.path; }
+const std::string& SimDrives::path(FileId file) const { return files_[file.value].file.path; }
+
+DriveId SimDrives::drive(FileId file) const {
+  return {static_cast<uint16_t>(files_[file.value].file.device)};
+}
 
 void SimDrives::submit(std::span<const Read> reads) {
   const std::lock_guard lock(mutex_);
   for (const Read& read : reads) {
-    SLUICE_CHECK(read.drive.value < files_.size());
+    SLUICE_CHECK(read.file.value < files_.size());
     SLUICE_CHECK(read.offset % kBlockBytes == 0 && read.into.size() % kBlockBytes == 0);
     SLUICE_CHECK(reinterpret_cast<uintptr_t>(read.into.data()) % kBlockBytes == 0);
-    const Source& source = files_[read.drive.value];
+    const Source& source = files_[read.file.value];
     SLUICE_CHECK(read.offset + read.into.size() < source.bytes + kBlockBytes);
     std::ranges::fill(
         read.into.first(std::min<uint64_t>(read.into.size(), source.bytes - read.offset)),
         kSpoiled);
     const uint64_t place = history_.size();
     history_.push_back(
-        {.drive = read.drive, .offset = read.offset, .bytes = read.into.size(), .submitted = now_});
+        {.file = read.file, .offset = read.offset, .bytes = read.into.size(), .submitted = now_});
     ids_.push_back(read.id);
     flights_.emplace(place, Flight{.into = read.into});
     bytes_in_flight_ += read.into.size();
@@ -158,7 +162,7 @@ Nanos SimDrives::latency(Device& device) {
 }
 
 SimDrives::Device& SimDrives::device_of(const SimRead& read) {
-  return devices_[files_[read.drive.value].file.device];
+  return devices_[files_[read.file.value].file.device];
 }
 
 bool SimDrives::dead(size_t device) const {
@@ -236,13 +240,13 @@ void SimDrives::finish(uint64_t place) {
   log(read);
   done_.push_back(deliver(ids_[place], read, flight.into));
   if (flight.served) --device_of(read).serving;
-  admit(files_[read.drive.value].file.device);
+  admit(files_[read.file.value].file.device);
 }
 
 void SimDrives::kill(size_t device) {
   if (!dead(device)) return;  // Repaired before.
   for (auto& [place, flight] : flights_) {
-    if (files_[history_[place].drive.value].file.device != device) continue;
+    if (files_[history_[place].file.value].file.device != device) continue;
     flight.lost = true;
     schedule(now_, EventKind::kDone, place);
   }
@@ -251,7 +255,7 @@ void SimDrives::kill(size_t device) {
 
 SimOutcome SimDrives::fate(const SimRead& read) {
   for (SimFault& fault : faults_) {
-    const bool covers = fault.drive == read.drive && fault.offset >= read.offset &&
+    const bool covers = fault.file == read.file && fault.offset >= read.offset &&
                         fault.offset < read.offset + read.bytes;
     if (!covers || fault.times == 0) continue;
     if (fault.times != SimFault::kForGood) --fault.times;
@@ -268,7 +272,7 @@ SimOutcome SimDrives::fate(const SimRead& read) {
       left -= chance;
       continue;
     }
-    uint32_t& count = faults_at_[{read.drive, read.offset}];
+    uint32_t& count = faults_at_[{read.file, read.offset}];
     if (repaired_ || count >= model.faults_per_place) break;
     ++count;
     return outcome;
@@ -277,7 +281,7 @@ SimOutcome SimDrives::fate(const SimRead& read) {
 }
 
 Completion SimDrives::deliver(ReadId id, const SimRead& read, std::span<std::byte> into) {
-  const Source& source = files_[read.drive.value];
+  const Source& source = files_[read.file.value];
   Device& device = device_of(read);
   const std::span<std::byte> wanted =
       into.first(std::min<uint64_t>(into.size(), source.bytes - read.offset));
@@ -322,7 +326,7 @@ void SimDrives::copy(const Source& source, uint64_t offset, std::span<std::byte>
 }
 
 void SimDrives::log(const SimRead& read) {
-  for (const uint64_t value : {static_cast<uint64_t>(now_.count()), uint64_t{read.drive.value},
+  for (const uint64_t value : {static_cast<uint64_t>(now_.count()), uint64_t{read.file.value},
                                read.offset, read.bytes, static_cast<uint64_t>(read.outcome)}) {
     digest_ = digest_of(digest_, value);
   }

@@ -57,7 +57,7 @@ enum class SimOutcome : uint8_t {
 /// Spoils the reads that cover a byte of a file.
 struct SimFault {
   static constexpr uint32_t kForGood = ~uint32_t{0};
-  DriveId drive;
+  FileId file;
   uint64_t offset = 0;  ///< Bytes from the start of the file.
   SimOutcome outcome = SimOutcome::kError;
   uint32_t times = 1;  ///< How many reads; or kForGood.
@@ -71,7 +71,7 @@ struct SimOutage {
 
 /// One read, as a history keeps it.
 struct SimRead {
-  DriveId drive;
+  FileId file;
   uint64_t offset = 0, bytes = 0;
   Nanos submitted{}, done{};
   SimOutcome outcome = SimOutcome::kInFlight;
@@ -98,9 +98,12 @@ class SimDrives final : public DriveArray {
   /// Nothing may be in flight: in a simulation nobody may forget a read (checked).
   ~SimDrives() override;
 
-  [[nodiscard]] size_t drive_count() const override { return files_.size(); }
-  [[nodiscard]] const std::string& path(DriveId drive) const override;
-  [[nodiscard]] bool direct(DriveId) const override { return true; }
+  [[nodiscard]] size_t file_count() const override { return files_.size(); }
+  [[nodiscard]] const std::string& path(FileId file) const override;
+  [[nodiscard]] DriveId drive(FileId file) const override;
+  [[nodiscard]] size_t drive_count() const override { return options_.devices.size(); }
+  [[nodiscard]] bool direct(FileId) const override { return true; }
+  [[nodiscard]] std::string method() const override { return "simulated drives"; }
   void submit(std::span<const Read> reads) override;
   size_t wait(std::span<Completion> out, Nanos timeout) override;
   void wake() override;
@@ -181,7 +184,7 @@ class SimDrives final : public DriveArray {
   std::deque<Completion> done_;
   std::vector<SimFault> faults_;
   std::vector<SimOutage> outages_;
-  std::map<std::pair<DriveId, uint64_t>, uint32_t> faults_at_;  // Those of chance, by place.
+  std::map<std::pair<FileId, uint64_t>, uint32_t> faults_at_;  // Those of chance, by place.
   bool repaired_ = false, woken_ = false;
   Nanos now_{};
   uint64_t digest_ = 0, bytes_in_flight_ = 0, bytes_in_flight_max_ = 0;

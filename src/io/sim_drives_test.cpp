@@ -63,7 +63,7 @@ struct World {
   void submit(uint64_t reads, uint64_t blocks) {
     std::vector<Read> list;
     for (uint64_t i = 0; i < reads; ++i) {
-      for (uint16_t d = 0; d < drives.drive_count(); ++d) {
+      for (uint16_t d = 0; d < drives.file_count(); ++d) {
         const uint64_t offset = i * blocks % 64 * kBlockBytes;
         list.push_back({{next_id++}, {d}, offset, data.memory(blocks * kBlockBytes, offset)});
       }
@@ -226,7 +226,7 @@ TEST(SimDrives, FaultsStrikeAsOftenAsTheyShall) {
     for (const uint32_t times : {1u, 2u, SimFault::kForGood}) {
       World world({SimDevice{}});
       world.drives.add_fault(
-          {.drive = {0}, .offset = 6 * kBlockBytes - 1, .outcome = c.outcome, .times = times});
+          {.file = {0}, .offset = 6 * kBlockBytes - 1, .outcome = c.outcome, .times = times});
       const std::span<std::byte> into = world.data.memory(2 * kBlockBytes);
       for (uint32_t attempt = 0; attempt < 4; ++attempt) {
         const Completion done = world.read_one(4 * kBlockBytes, into);
@@ -248,14 +248,14 @@ TEST(SimDrives, FaultsStrikeAsOftenAsTheyShall) {
 TEST(SimDrives, AFlipIsOfOneBitAndAMisdirectedReadOfAnotherPlace) {
   World world({SimDevice{}});
   const std::span<std::byte> into = world.data.memory(kBlockBytes);
-  world.drives.add_fault({.drive = {0}, .outcome = SimOutcome::kFlipped});
+  world.drives.add_fault({.file = {0}, .outcome = SimOutcome::kFlipped});
   (void)world.read_one(0, into);
   int bits = 0;
   for (size_t i = 0; i < into.size(); ++i) {
     bits += std::popcount(static_cast<uint8_t>(into[i] ^ world.data.content()[i]));
   }
   EXPECT_EQ(bits, 1);
-  world.drives.add_fault({.drive = {0}, .outcome = SimOutcome::kMisdirected});
+  world.drives.add_fault({.file = {0}, .outcome = SimOutcome::kMisdirected});
   (void)world.read_one(0, into);
   bool found = false;
   for (uint64_t at = kBlockBytes; at + kBlockBytes <= kFileBytes; at += kBlockBytes) {
@@ -286,10 +286,10 @@ TEST(SimDrives, ADeviceDiesAndReturns) {
   world.drain();
   size_t before = 0;
   for (const SimRead& read : world.drives.history()) {
-    const bool lost = read.drive == DriveId{0} && read.done >= milliseconds(10);
+    const bool lost = read.file == FileId{0} && read.done >= milliseconds(10);
     EXPECT_EQ(read.outcome, lost ? SimOutcome::kDead : SimOutcome::kOk);
     EXPECT_LE(read.done, lost ? milliseconds(10) : milliseconds(40)) << "it does not fail at once";
-    before += read.drive == DriveId{0} && !lost;
+    before += read.file == FileId{0} && !lost;
   }
   EXPECT_GE(before, 9u);
   EXPECT_LE(before, 10u);

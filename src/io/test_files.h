@@ -71,9 +71,9 @@ class TestFolder {
 }
 
 /// For tests: one read from beginning to end.
-[[nodiscard]] inline Completion read_one(DriveArray& drives, DriveId drive, uint64_t offset,
+[[nodiscard]] inline Completion read_one(DriveArray& drives, FileId file, uint64_t offset,
                                          std::span<std::byte> into) {
-  const Read read{{7}, drive, offset, into};
+  const Read read{{7}, file, offset, into};
   drives.submit({&read, 1});
   Completion done[2];
   for (;;) {

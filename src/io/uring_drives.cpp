@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/thread_pool.h"
-#include "io/input_file.h"
+#include "io/drive_files.h"
 #include "io/read_progress.h"
 
 #include <algorithm>
@@ -99,11 +99,11 @@ class UringDrives final : public DriveArray {
   /// Returns why there is no ring; nothing when all is well.
   std::string start();
 
-  [[nodiscard]] size_t drive_count() const override { return files_.size(); }
-  [[nodiscard]] const std::string& path(DriveId drive) const override {
-    return files_[drive.value].path();
-  }
-  [[nodiscard]] bool direct(DriveId drive) const override { return files_[drive.value].direct(); }
+  [[nodiscard]] size_t file_count() const override { return files_.size(); }
+  [[nodiscard]] const std::string& path(FileId file) const override { return files_[file].path(); }
+  [[nodiscard]] DriveId drive(FileId file) const override { return files_.drive(file); }
+  [[nodiscard]] size_t drive_count() const override { return files_.drive_count(); }
+  [[nodiscard]] bool direct(FileId file) const override { return files_[file].direct(); }
   [[nodiscard]] std::string method() const override {
     return registered_.empty() ? "io_uring" : "io_uring with registered memory";
   }
@@ -126,21 +126,18 @@ class UringDrives final : public DriveArray {
   void flush();
 
   const UringOptions options_;
-  std::deque<InputFile> files_;  // Its elements do not move.
+  DriveFiles files_;
   Ring ring_;
   std::span<std::byte> registered_;                     // In buffers of kBufferBytesMax.
   std::deque<Read> queued_;                             // In no request yet.
   std::vector<std::optional<ReadProgress>> under_way_;  // By place, one for each read in flight.
   std::vector<uint32_t> free_;                          // Places without a read.
-  uint64_t bytes_in_flight_ = 0;
   std::deque<Completion> done_;
 };
 
 UringDrives::UringDrives(const std::vector<std::string>& paths, UringOptions options)
-    : options_(options), under_way_(options.reads_in_flight) {
+    : options_(options), files_(paths, options.direct), under_way_(options.reads_in_flight) {
   SLUICE_CHECK(options.reads_in_flight >= 1);
-  const auto access = options.direct ? InputFile::Access::kDirect : InputFile::Access::kCached;
-  for (const std::string& path : paths) files_.emplace_back(path, access);
   for (uint32_t place = 0; place < options.reads_in_flight; ++place) free_.push_back(place);
 }
 
@@ -162,7 +159,7 @@ std::string UringDrives::start() {
     return refusal;
   }
   std::vector<int> descriptors;
-  for (const InputFile& file : files_) descriptors.push_back(file.descriptor());
+  for (uint16_t f = 0; f < files_.size(); ++f) descriptors.push_back(files_[{f}].descriptor());
   const int result = io_uring_register_files(ring_.get(), descriptors.data(),
                                              static_cast<unsigned>(descriptors.size()));
   if (result < 0) return std::string("it does not take the files: ") + std::strerror(-result);
@@ -235,13 +232,9 @@ void UringDrives::watch_event() {
 void UringDrives::start_queued() {
   while (!queued_.empty() && !free_.empty()) {
     const Read& read = queued_.front();
-    if (bytes_in_flight_ > 0 && bytes_in_flight_ + read.into.size() > options_.bytes_in_flight) {
-      return;
-    }
     const uint32_t place = free_.back();
     free_.pop_back();
-    bytes_in_flight_ += read.into.size();
-    under_way_[place].emplace(read, files_[read.drive.value]);
+    under_way_[place].emplace(read, files_[read.file]);
     queued_.pop_front();
     go_on(place);
   }
@@ -254,7 +247,6 @@ void UringDrives::go_on(uint32_t place) {
   const std::optional<ReadProgress::Call> call = progress.next();
   if (!call) {
     done_.push_back(progress.completion());
-    bytes_in_flight_ -= read.into.size();
     free_.push_back(place);
     return;
   }
@@ -263,14 +255,14 @@ void UringDrives::go_on(uint32_t place) {
   const auto bytes = static_cast<unsigned>(into.size());
   io_uring_sqe& entry = request();
   if (const std::optional<int> buffer = buffer_of(into)) {
-    io_uring_prep_read_fixed(&entry, read.drive.value, into.data(), bytes, call->offset, *buffer);
+    io_uring_prep_read_fixed(&entry, read.file.value, into.data(), bytes, call->offset, *buffer);
   } else {
-    io_uring_prep_read(&entry, read.drive.value, into.data(), bytes, call->offset);
+    io_uring_prep_read(&entry, read.file.value, into.data(), bytes, call->offset);
   }
   io_uring_sqe_set_data64(&entry, place);
   entry.flags |= IOSQE_FIXED_FILE;
   // What has no direct reads is copied: by threads of the kernel, not by the one that submits.
-  if (!files_[read.drive.value].direct()) entry.flags |= IOSQE_ASYNC;
+  if (!files_[read.file].direct()) entry.flags |= IOSQE_ASYNC;
 }
 
 // The registered buffer that holds all of `into`, if one does.

@@ -9,9 +9,8 @@
 namespace sluice::io {
 
 struct UringOptions {
-  uint32_t reads_in_flight = 64;
-  uint64_t bytes_in_flight = 64u << 20;  ///< One read is always allowed.
-  bool direct = true;                    ///< Go around the page cache where the file system does.
+  uint32_t reads_in_flight = 512;
+  bool direct = true;  ///< Go around the page cache where the file system does.
 };
 
 /// Drives, or why there are none.

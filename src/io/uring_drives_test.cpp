@@ -106,9 +106,9 @@ TEST_F(UringDrivesTest, MemoryThatWasMappedAnew) {
   ::munmap(mapped, kBytes);
 }
 
-TEST_F(UringDrivesTest, FewBytesInFlightAllowOneRead) {
+TEST_F(UringDrivesTest, WhatHasNoPlaceWaitsInOrder) {
   const std::unique_ptr<DriveArray> drives =
-      make_uring_drives({path_}, {.bytes_in_flight = 1}).drives;
+      make_uring_drives({path_}, {.reads_in_flight = 1}).drives;
   const BlockBuffer buffer(64 * kBlockBytes);
   std::vector<Read> reads;
   for (uint64_t i = 0; i < 32; ++i) {

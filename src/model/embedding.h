@@ -1,7 +1,7 @@
 #pragma once
 #include "base/types.h"
 #include "format/checkpoint.h"
-#include "io/input_file.h"
+#include "format/storage_reader.h"
 
 #include <cstddef>
 #include <span>
@@ -13,17 +13,18 @@ namespace sluice::model {
 /// token needs one row of it.
 class EmbeddingTable {
  public:
-  /// `tensor`: BF16 [vocab, hidden]. Throws Error(kIo) that names the file.
+  /// `tensor`: BF16 [vocab, hidden]. The checkpoint must outlive it.
   EmbeddingTable(const format::Checkpoint& checkpoint, const format::TensorInfo& tensor);
 
   /// Bytes of one row.
   [[nodiscard]] size_t row_bytes() const { return row_bytes_; }
-  /// rows: [tokens.size(), row_bytes()]. Tokens must be in the vocabulary. Throws Error(kIo).
-  void read(std::span<const TokenId> tokens, std::span<std::byte> rows) const;
+  /// rows: [tokens.size(), row_bytes()]. Tokens must be in the vocabulary. Throws as
+  /// StorageReader::read() does. One thread.
+  void read(std::span<const TokenId> tokens, std::span<std::byte> rows);
 
  private:
-  io::InputFile file_;
-  const uint64_t offset_;
+  format::StorageReader reader_;
+  const format::TensorInfo& tensor_;
   const size_t row_bytes_;
 };
 

@@ -3,10 +3,11 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
-#include "stream/slot_table.h"
+#include "io/file_limit.h"
 #include "stream/system_memory.h"
 
 #include <algorithm>
+#include <set>
 
 namespace sluice::model {
 namespace {
@@ -14,24 +15,13 @@ namespace {
 // Panels of the spine that are read ahead of their use: at SSD speed a few of an expert's size
 // cover the time that a matrix product takes, and each costs a slot.
 constexpr uint64_t kLookaheadPanels = 4;
-// Panels are as long as an expert, so that they fit its slots; in tiny models they may be longer.
-constexpr uint64_t kPanelBytesMin = 64u << 10;
 constexpr uint32_t kPrefillRowsMax = 512;
+// Besides those of the drives: the ones that the embedding table is read from, states, results.
+constexpr uint64_t kOtherFiles = 64;
 // The program itself with its libraries, stacks and buffers.
 constexpr uint64_t kProgramBytes = 24u << 20;
 // What the tables of a checkpoint hold for each tensor and each segment.
 constexpr uint64_t kTensorBytes = 64, kSegmentBytes = 208;
-
-uint64_t expert_file_bytes(const ModelShape& s) {
-  const uint64_t matrix = uint64_t{s.expert_hidden} * s.latent;
-  return 3 * (matrix / 2 + matrix / 32);
-}
-
-uint64_t panel_bytes_max(const ModelShape& s) {
-  const uint64_t expert = expert_file_bytes(s);
-  // Rounding outwards may add a block at either end.
-  return std::max(expert - std::min(expert, 2 * io::kBlockBytes), kPanelBytesMin);
-}
 
 uint32_t columns_max(const ModelShape& s) {
   return std::max({s.hidden, s.dense_hidden, s.kda_width(), s.mla_width(), s.q_lora,
@@ -51,17 +41,27 @@ uint32_t element_bytes(BackendKind kind) {
 
 ModelOptions model_options(const LoadOptions& options) {
   return {.rows_max = options.prefill_rows,
-          .logits_rows_max = options.logits_of_every_row ? options.prefill_rows : 1};
+          .logits_rows_max = options.logits_of_every_row ? options.prefill_rows : 1,
+          .hints = options.hints,
+          .hint_limits = options.reading.hint_limits};
 }
 
-stream::MemoryNeeds memory_needs(const format::Checkpoint& checkpoint, const ModelShape& shape,
-                                 const WeightMap& weights, const LoadOptions& options) {
+/// What a plan is made for.
+struct Subject {
+  const format::Checkpoint& checkpoint;
+  const ModelShape& shape;
+  const WeightMap& weights;
+  const format::Placement& placement;
+};
+
+stream::MemoryNeeds memory_needs(const Subject& subject, const LoadOptions& options) {
+  const auto& [checkpoint, shape, weights, placement] = subject;
   const uint32_t element = element_bytes(options.backend);
   const ModelOptions rows = model_options(options);
   stream::MemoryNeeds needs;
   needs.budget_bytes = options.memory_bytes;
   needs.fixed_bytes = kProgramBytes + checkpoint.tensor_count() * kTensorBytes +
-                      weights.segments.size() * kSegmentBytes;
+                      weights.segments.size() * kSegmentBytes + placement.table_bytes();
   // The map keeps the small tensors as the file has them, the backend in its own precision.
   needs.small_weight_bytes = weights.small_floats() * (sizeof(float) + element);
   needs.state_bytes = options.sequences * SequenceState::bytes(shape, element, options.context);
@@ -71,8 +71,7 @@ stream::MemoryNeeds memory_needs(const format::Checkpoint& checkpoint, const Mod
     needs.scratch_bytes += backend::cpu_scratch_bytes(cpu_options(shape, options));
   }
   if (options.output_bytes) needs.output_bytes = options.output_bytes(shape);
-  needs.slot_record_bytes =
-      stream::SlotTable::record_bytes(weights.segments, options.reading.read_bytes);
+  needs.slot_record_bytes = stream::WeightStreamer::record_bytes(placement);
   needs.expert_bytes = weights.segment_bytes_max(format::SegmentKind::kExpert);
   needs.experts_per_token = shape.experts_per_token;
   needs.expert_count = weights.expert_count();
@@ -92,8 +91,8 @@ struct Planned {
 
 // The most prefill rows whose activations take an eighth of the budget; a long chunk reads each
 // expert once for many rows, but beyond that the memory serves better as expert slots.
-Planned make_plan(const format::Checkpoint& checkpoint, const ModelShape& shape,
-                  const WeightMap& weights, LoadOptions options) {
+Planned make_plan(const Subject& subject, LoadOptions options) {
+  const ModelShape& shape = subject.shape;
   if (options.context == LoadOptions{}.context) {
     options.context = std::min(options.context, shape.context_max);
   }
@@ -108,7 +107,7 @@ Planned make_plan(const format::Checkpoint& checkpoint, const ModelShape& shape,
   const auto planned = [&](uint32_t rows) {
     Planned result{options, {}, {}};
     result.options.prefill_rows = rows;
-    result.needs = memory_needs(checkpoint, shape, weights, result.options);
+    result.needs = memory_needs(subject, result.options);
     result.plan = stream::plan_memory(result.needs);
     return result;
   };
@@ -127,10 +126,36 @@ ModelShape read_shape(const format::Checkpoint& checkpoint, const LoadOptions& o
   return shape;
 }
 
-io::OpenedDrives open_drives(const format::Checkpoint& checkpoint, const LoadOptions& options) {
-  if (options.reading.make_drives) return {.drives = options.reading.make_drives(), .no_uring = {}};
+format::Placement make_placement(format::Checkpoint& checkpoint, const WeightMap& weights,
+                                 const ReadingOptions& reading) {
+  format::PlacementParts parts = checkpoint.storage().take_parts(weights.segments);
+  parts.piece_bytes = reading.piece_bytes;
+  parts.name = [&weights](SegmentId id) { return weights.name(id); };
+  return format::Placement(std::move(parts));
+}
+
+/// Why the model cannot run from the files that are here; empty when it can.
+std::string trouble_of(const format::Checkpoint& checkpoint, const WeightMap& weights,
+                       const format::Placement& placement) {
+  std::string lost;
+  if (const std::optional<SegmentId> hole = placement.first_hole()) {
+    lost = weights.name(*hole);
+  } else if (!checkpoint.storage().has_all(weights.embedding->shard, weights.embedding->offset,
+                                           weights.embedding->bytes)) {
+    lost = "the embedding table";
+  }
+  if (lost.empty()) return lost;
+  return fmt::format("{}: {} is in no file that is here{}", checkpoint.folder().string(), lost,
+                     checkpoint.storage().missing_text());
+}
+
+io::OpenedDrives open_drives(const format::Storage& storage, const LoadOptions& options) {
+  if (options.reading.make_drives) {
+    return {.drives = options.reading.make_drives(storage.files()), .no_uring = {}};
+  }
   std::vector<std::string> paths;
-  for (const format::CheckpointFile& file : checkpoint.files()) paths.push_back(file.path.string());
+  for (const format::StoredFile& file : storage.files()) paths.push_back(file.path.string());
+  io::allow_open_files(paths.size() + kOtherFiles);
   return io::open_drives(paths, {.method = options.read_method, .direct = options.direct_io});
 }
 
@@ -139,8 +164,8 @@ stream::StreamerOptions streamer_options(const ModelShape& shape, const WeightMa
                                          const ReadingOptions& reading) {
   stream::StreamerOptions options;
   options.own_thread = !reading.make_drives;
-  options.read_bytes = reading.read_bytes;
   options.bytes_in_flight = reading.bytes_in_flight;
+  options.on_read = reading.on_read;
   options.slots = plan.slots;
   options.expert_layers = shape.layers - shape.dense_layers;
   options.spine_slots = plan.spine_slots;
@@ -163,11 +188,14 @@ std::unique_ptr<backend::Backend> make_backend(const ModelShape& shape,
 
 struct LoadedModel::Impl {
   Impl(const std::filesystem::path& folder, const LoadOptions& wanted)
-      : checkpoint(folder),
+      : checkpoint(folder, wanted.volumes),
         shape(read_shape(checkpoint, wanted)),
         weights(checkpoint, shape, panel_bytes_max(shape)),
         fingerprint(digest_of(checkpoint.digest(), weights.small_digest())),
-        planned(make_plan(checkpoint, shape, weights, wanted)) {
+        placement(make_placement(checkpoint, weights, wanted.reading)),
+        planned(make_plan({checkpoint, shape, weights, placement}, wanted)) {
+    const std::string trouble = trouble_of(checkpoint, weights, placement);
+    if (!trouble.empty()) throw Error(ErrorCode::kNotFound, trouble);
     if (!planned.plan.fits) {
       throw Error(
           ErrorCode::kOutOfMemory,
@@ -177,21 +205,24 @@ struct LoadedModel::Impl {
           stream::memory_table(planned.needs, planned.plan));
     }
     embedding = std::make_unique<EmbeddingTable>(checkpoint, *weights.embedding);
-    opened = open_drives(checkpoint, planned.options);
+    opened = open_drives(checkpoint.storage(), planned.options);
     streamer = std::make_unique<stream::WeightStreamer>(
-        weights.segments, *opened.drives,
+        placement, *opened.drives,
         streamer_options(shape, weights, planned.plan, planned.options.reading));
     spine = std::make_unique<stream::SpineReader>(*streamer, weights.pass_order,
                                                   planned.plan.pinned, kLookaheadPanels);
     backend = make_backend(shape, planned.options);
-    model = std::make_unique<Model>(shape, weights, *embedding, *streamer, *spine, *backend,
-                                    model_options(planned.options));
+    ModelOptions passes = model_options(planned.options);
+    passes.hints &= planned.plan.expert_slots < weights.expert_count();  // Else all will be there.
+    model =
+        std::make_unique<Model>(shape, weights, *embedding, *streamer, *spine, *backend, passes);
   }
 
-  const format::Checkpoint checkpoint;
+  format::Checkpoint checkpoint;
   const ModelShape shape;
   const WeightMap weights;
   const uint64_t fingerprint;
+  const format::Placement placement;
   const Planned planned;
   std::unique_ptr<EmbeddingTable> embedding;
   io::OpenedDrives opened;
@@ -210,6 +241,8 @@ Model& LoadedModel::model() { return *impl_->model; }
 const ModelShape& LoadedModel::shape() const { return impl_->shape; }
 const format::Checkpoint& LoadedModel::checkpoint() const { return impl_->checkpoint; }
 stream::WeightStreamer& LoadedModel::streamer() { return *impl_->streamer; }
+const WeightMap& LoadedModel::weights() const { return impl_->weights; }
+const io::DriveArray& LoadedModel::drives() const { return *impl_->opened.drives; }
 const stream::MemoryPlan& LoadedModel::plan() const { return impl_->planned.plan; }
 const LoadOptions& LoadedModel::options() const { return impl_->planned.options; }
 std::string LoadedModel::memory_table() const {
@@ -222,35 +255,57 @@ std::unique_ptr<SequenceState> LoadedModel::make_state() {
                                          impl_->planned.options.context, impl_->fingerprint);
 }
 uint64_t LoadedModel::fingerprint() const { return impl_->fingerprint; }
+std::span<const std::string> LoadedModel::notes() const {
+  return impl_->checkpoint.storage().notes();
+}
+
+std::vector<std::string> LoadedModel::drive_names() const {
+  std::vector<std::set<std::string>> folders(drives().drive_count());
+  for (uint16_t f = 0; f < drives().file_count(); ++f) {
+    const std::filesystem::path folder = std::filesystem::path(drives().path({f})).parent_path();
+    folders[drives().drive({f}).value].insert(folder.string());
+  }
+  std::vector<std::string> names;
+  for (const std::set<std::string>& of_drive : folders) {
+    names.push_back(fmt::format("{}", fmt::join(of_drive, ", ")));
+  }
+  return names;
+}
 
 std::string LoadedModel::buffered_files() const {
   std::string names;
   if (!impl_->planned.options.direct_io) return names;
   const io::DriveArray& drives = *impl_->opened.drives;
-  for (size_t d = 0; d < drives.drive_count(); ++d) {
-    const DriveId drive{static_cast<uint16_t>(d)};
-    if (!drives.direct(drive)) names += (names.empty() ? "" : ", ") + drives.path(drive);
+  for (size_t f = 0; f < drives.file_count(); ++f) {
+    const FileId file{static_cast<uint16_t>(f)};
+    if (!drives.direct(file)) names += (names.empty() ? "" : ", ") + drives.path(file);
   }
   return names;
 }
 
 Inspection inspect_model(const std::filesystem::path& folder, const LoadOptions& options) {
-  const format::Checkpoint checkpoint(folder);
+  format::Checkpoint checkpoint(folder, options.volumes);
   Inspection result;
   result.shape = read_shape(checkpoint, options);
   const WeightMap weights(checkpoint, result.shape, panel_bytes_max(result.shape));
-  const Planned planned = make_plan(checkpoint, result.shape, weights, options);
+  const format::Placement placement = make_placement(checkpoint, weights, options.reading);
+  const Planned planned = make_plan({checkpoint, result.shape, weights, placement}, options);
   result.plan = planned.plan;
   result.memory_table = stream::memory_table(planned.needs, planned.plan);
-  result.read_method = io::describe_method(open_drives(checkpoint, planned.options));
+  result.read_method = io::describe_method(open_drives(checkpoint.storage(), planned.options));
   result.tensors = checkpoint.tensor_count();
   result.expert_count = weights.expert_count();
   for (const format::Segment& segment : weights.segments) {
     uint64_t& bytes =
         segment.kind == format::SegmentKind::kSpine ? result.spine_bytes : result.expert_bytes;
-    for (const format::Extent& extent : segment.extents) bytes += extent.bytes;
+    bytes += format::payload_bytes(segment);
   }
   result.other_bytes = checkpoint.tensor_bytes() - result.spine_bytes - result.expert_bytes;
+  const format::Storage& storage = checkpoint.storage();
+  result.volumes.assign(storage.volumes().begin(), storage.volumes().end());
+  result.notes.assign(storage.notes().begin(), storage.notes().end());
+  const std::string trouble = trouble_of(checkpoint, weights, placement);
+  if (!trouble.empty()) result.notes.push_back(trouble);
   return result;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include "backend/backend.h"
 #include "format/checkpoint.h"
+#include "format/placement.h"
 #include "io/open_drives.h"
 #include "model/model.h"
 #include "stream/memory_plan.h"
@@ -9,7 +10,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace sluice::model {
 
@@ -17,15 +20,18 @@ enum class BackendKind : uint8_t { kCpu, kReference };
 
 /// How weights are read; the defaults serve all but tests.
 struct ReadingOptions {
-  /// Drives for Checkpoint::files(), in that order, in place of real ones; may be empty. Reads are
-  /// then driven by the calls of the pass and not by a thread, so that simulated drives repeat a
+  /// Drives for these files, in that order, in place of real ones; may be empty. Reads are then
+  /// driven by the calls of the pass and not by a thread, so that simulated drives repeat a
   /// run.
-  std::function<std::unique_ptr<io::DriveArray>()> make_drives{};
-  uint64_t read_bytes = stream::StreamerOptions{}.read_bytes;
+  std::function<std::unique_ptr<io::DriveArray>(std::span<const format::StoredFile>)> make_drives{};
+  uint64_t piece_bytes = format::PlacementParts{}.piece_bytes;  ///< Of what lies in no pack.
   uint64_t bytes_in_flight = stream::StreamerOptions{}.bytes_in_flight;
+  stream::HintLimits hint_limits{};
+  std::function<void(const stream::ReadRecord&)> on_read{};  ///< As StreamerOptions::on_read.
 };
 
 struct LoadOptions {
+  std::vector<std::filesystem::path> volumes{};  ///< More folders with packs or shards.
   BackendKind backend = BackendKind::kCpu;
   std::string target{};       ///< Kernel table; empty: the fastest.
   uint32_t threads = 0;       ///< 0: every processor this process may use.
@@ -38,6 +44,7 @@ struct LoadOptions {
   /// Of the budget, what the caller will hold of results until it writes them; may be empty.
   std::function<uint64_t(const ModelShape&)> output_bytes{};
   float mla_norm_epsilon = 1e-6f;
+  bool hints = true;      ///< Whether idle drives read what the next layer may need.
   bool direct_io = true;  ///< False: through the page cache.
   io::ReadMethod read_method = io::ReadMethod::kAuto;
   ReadingOptions reading{};
@@ -56,6 +63,10 @@ class LoadedModel {
   [[nodiscard]] const ModelShape& shape() const;
   [[nodiscard]] const format::Checkpoint& checkpoint() const;
   [[nodiscard]] stream::WeightStreamer& streamer();
+  [[nodiscard]] const WeightMap& weights() const;
+  [[nodiscard]] const io::DriveArray& drives() const;
+  /// By drive: the folders of its files, for people.
+  [[nodiscard]] std::vector<std::string> drive_names() const;
   [[nodiscard]] const stream::MemoryPlan& plan() const;
   /// What takes how much of the memory, and how weights are read.
   [[nodiscard]] std::string memory_table() const;
@@ -65,6 +76,9 @@ class LoadedModel {
   /// config, the names, sizes and headers of its shards, and all small tensors. Every copy has the
   /// same one; options do not count.
   [[nodiscard]] uint64_t fingerprint() const;
+  /// Files of the model that were left out because nothing in them can be used now, and why; all
+  /// that is needed lies in others.
+  [[nodiscard]] std::span<const std::string> notes() const;
   /// Files that are read through the page cache although direct reads were asked for; empty when
   /// none.
   [[nodiscard]] std::string buffered_files() const;
@@ -81,6 +95,8 @@ struct Inspection {
   stream::MemoryPlan plan;
   std::string memory_table;
   std::string read_method;  ///< How weights would be read, in words.
+  std::vector<format::Volume> volumes;
+  std::vector<std::string> notes;  ///< What was left out, and what keeps the model from running.
 };
 [[nodiscard]] Inspection inspect_model(const std::filesystem::path& folder,
                                        const LoadOptions& options);

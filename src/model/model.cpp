@@ -26,6 +26,14 @@ void for_each_sequence(const Batch& batch, Body body) {
   }
 }
 
+backend::Panel in_memory(const SpinePanel& panel, const SpineMatrix& matrix,
+                         const PinnedBytes& bytes) {
+  return {.weights = bytes.get().data() + panel.memory_offset,
+          .rows = panel.rows,
+          .cols = matrix.cols,
+          .first_row = panel.first_row};
+}
+
 /// A pass that ends by an exception leaves the reader in the middle; the next pass starts anew.
 class PassGuard {
  public:
@@ -79,6 +87,9 @@ Model::Model(const ModelShape& shape, const WeightMap& weights, EmbeddingTable& 
   for (uint32_t l = 0; l < shape.layers; ++l)
     layers_.emplace_back(weights.layers[l], shape, backend);
   scratch_ = std::make_unique<Scratch>(shape, weights, options, backend);
+  if (options.hints) {
+    guess_ = std::make_unique<ExpertGuess>(shape, weights, streamer, options.hint_limits);
+  }
 }
 
 Model::~Model() = default;
@@ -192,12 +203,7 @@ void Model::run_layer(uint32_t l, const Batch& batch) {
 void Model::matmul(Tensor x, const SpineMatrix& matrix, Tensor y) {
   for (const SpinePanel& panel : matrix.panels) {
     const PinnedBytes bytes = spine_.take(panel.segment);
-    backend_.matmul(x,
-                    {.weights = bytes.get().data() + panel.memory_offset,
-                     .rows = panel.rows,
-                     .cols = matrix.cols,
-                     .first_row = panel.first_row},
-                    y);
+    backend_.matmul(x, in_memory(panel, matrix, bytes), y);
   }
 }
 
@@ -269,10 +275,7 @@ void Model::attention_mla(uint32_t l, const Batch& batch, Tensor x, Tensor out) 
                               .latent = shape_.kv_lora};
   for (const SpinePanel& panel : w.kv_b.panels) {
     const PinnedBytes bytes = spine_.take(panel.segment);
-    const backend::Panel kv_b{.weights = bytes.get().data() + panel.memory_offset,
-                              .rows = panel.rows,
-                              .cols = w.kv_b.cols,
-                              .first_row = panel.first_row};
+    const backend::Panel kv_b = in_memory(panel, w.kv_b, bytes);
     for_each_sequence(batch, [&](SequenceState& state, uint32_t first, uint32_t rows) {
       backend_.mla_attend(mla, query.slice(first, rows), kv_b, state.mla(l).cache, state.length(),
                           o.slice(first, rows));
@@ -306,6 +309,10 @@ void Model::moe(uint32_t l, Tensor x, Tensor out) {
   if (observer_ != nullptr) observer_->on_routes(l, s.routes);
   s.index_routes();
   stream::SegmentBatch arriving = streamer_.request(s.segments(w.first_expert));
+  if (guess_) {
+    guess_->requested(l, s.routes);
+    if (l + 1 < shape_.layers) guess_experts(l + 1, scores);
+  }
 
   const Tensor latent = s.take(shape_.latent), routed = s.take(shape_.latent);
   Tensor slots = s.take(shape_.latent * shape_.experts_per_token);
@@ -319,6 +326,24 @@ void Model::moe(uint32_t l, Tensor x, Tensor out) {
   backend_.rms_norm(routed, layer.latent_norm, shape_.norm_epsilon, routed);
   matmul(routed, w.latent_up, s.normed);
   backend_.add(s.normed, out);
+}
+
+// The router of a layer that is yet to come, on the stream as it is now. Its scores and what they
+// are made of overwrite what the layer under way has no use for any more.
+void Model::guess_experts(uint32_t l, Tensor scores) {
+  Scratch& s = *scratch_;
+  const SpineMatrix& router = weights_.layers[l].moe.router;
+  const auto resident = [&](const SpinePanel& panel) { return spine_.resident(panel.segment); };
+  if (!std::ranges::all_of(router.panels, resident) || !guess_->begin(l, scores.rows)) return;
+  const Layer& layer = layers_[l];
+  backend_.attn_residual(s.sources(), layer.mlp_residual, shape_.norm_epsilon, s.mixed);
+  backend_.rms_norm(s.mixed, layer.post_attention_norm, shape_.norm_epsilon, s.mixed);
+  for (const SpinePanel& panel : router.panels) {
+    const PinnedBytes bytes = spine_.peek(panel.segment);
+    backend_.matmul(s.mixed, in_memory(panel, router, bytes), scores);
+  }
+  backend_.download(scores, guess_->logits(scores.rows));
+  guess_->hint(l, scores.rows);
 }
 
 // In order of arrival: each expert writes slots of its own, so the order cannot be seen in the

@@ -2,6 +2,7 @@
 #include "backend/backend.h"
 #include "base/types.h"
 #include "model/embedding.h"
+#include "model/expert_guess.h"
 #include "model/sequence_state.h"
 #include "model/shape.h"
 #include "model/weights.h"
@@ -47,6 +48,8 @@ class ForwardObserver {
 struct ModelOptions {
   uint32_t rows_max = 1;         ///< Most rows in one pass.
   uint32_t logits_rows_max = 1;  ///< Most rows of logits in one pass.
+  bool hints = false;            ///< Guess the experts of the next layer and hint them.
+  stream::HintLimits hint_limits{};
 };
 
 /// Kimi K3's forward pass over one backend and one source of weights. Everything it needs is
@@ -78,6 +81,8 @@ class Model {
                                               ModelOptions options);
   /// Progress of the pass under way, for display from another thread: layers done.
   [[nodiscard]] uint32_t layers_done() const { return layers_done_; }
+  /// Nothing without ModelOptions::hints. For the thread that runs the passes.
+  [[nodiscard]] const ExpertGuess* guess() const { return guess_.get(); }
 
  private:
   struct Layer;    // Small tensors of one layer in the backend's memory.
@@ -90,6 +95,7 @@ class Model {
   void attention_mla(uint32_t layer, const Batch& batch, backend::Tensor x, backend::Tensor out);
   void mlp(const GluWeights& weights, uint32_t width, backend::Tensor x, backend::Tensor out);
   void moe(uint32_t layer, backend::Tensor x, backend::Tensor out);
+  void guess_experts(uint32_t layer, backend::Tensor scores);
   void experts(uint32_t layer, backend::Tensor latent, stream::SegmentBatch arriving,
                backend::Tensor slots);
   void logits(const Batch& batch, std::span<float> out);
@@ -108,6 +114,7 @@ class Model {
   std::vector<bool> scales_checked_;  // By expert segment, counted from the first.
   std::vector<Layer> layers_;
   std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<ExpertGuess> guess_;
 };
 
 }  // namespace sluice::model

@@ -81,7 +81,8 @@ uint64_t Model::Scratch::bytes(const ModelShape& shape, uint32_t element_bytes,
   const uint64_t routing =
       uint64_t{options.rows_max} * shape.experts_per_token * 4 * sizeof(uint32_t);
   return element_bytes * (row * options.rows_max + logits_row * options.logits_rows_max) + routing +
-         uint64_t{options.rows_max} * shape.hidden * 2;
+         uint64_t{options.rows_max} * shape.hidden * 2 +
+         (options.hints ? ExpertGuess::bytes(shape) : 0);
 }
 
 void Model::Scratch::begin(uint32_t rows) {

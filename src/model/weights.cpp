@@ -84,7 +84,7 @@ class Binder {
                   "variant has a tensor that Sluice does not implement, and the result without it "
                   "would be wrong; use the released checkpoint, or check that config.json and the "
                   "shards are of one version",
-                  checkpoint_.files()[tensor.file.value].path.string(), name);
+                  checkpoint_.files()[tensor.shard.value].path.string(), name);
     });
   }
 
@@ -134,7 +134,7 @@ class Binder {
       const SegmentId id{static_cast<uint32_t>(map_.segments.size())};
       map_.segments.push_back(format::lay_out_segment(
           format::SegmentKind::kSpine,
-          {FileRange{tensor.file, tensor.offset + first * row_bytes, (end - first) * row_bytes}},
+          {FileRange{tensor.shard, tensor.offset + first * row_bytes, (end - first) * row_bytes}},
           place));
       map_.panel_tensors_.push_back(name);
       result.panels.push_back({id, place[0], first, end - first});
@@ -183,7 +183,7 @@ class Binder {
       throw Error(
           ErrorCode::kCorrupt,
           "{}: tensor {} has {} entries for {} heads, and those past the heads are not zero",
-          checkpoint_.files()[tensor->file.value].path.string(), name, stored, shape_.kda_heads);
+          checkpoint_.files()[tensor->shard.value].path.string(), name, stored, shape_.kda_heads);
     }
     rates.resize(shape_.kda_heads);
     return rates;
@@ -225,7 +225,7 @@ class Binder {
         name_.resize(stem);
         name_.append(part).append(suffix);
         const TensorInfo& tensor = require(name_, DType::kU8, {rows, width});
-        ranges_.push_back({tensor.file, tensor.offset, tensor.bytes});
+        ranges_.push_back({tensor.shard, tensor.offset, tensor.bytes});
       }
     };
     add("w1", shape_.expert_hidden, shape_.latent);
@@ -248,6 +248,14 @@ class Binder {
   std::vector<uint64_t> places_;
   std::vector<const TensorInfo*> bound_;  // Each tensor of the checkpoint that was asked for.
 };
+
+uint64_t panel_bytes_max(const ModelShape& shape) {
+  constexpr uint64_t kLeast = 64u << 10;  // For the experts of tiny models.
+  const uint64_t matrix = uint64_t{shape.expert_hidden} * shape.latent;
+  const uint64_t expert = 3 * (matrix / 2 + matrix / 32);
+  // Rounding outwards may add a block at either end.
+  return std::max(expert - std::min(expert, 2 * io::kBlockBytes), kLeast);
+}
 
 WeightMap::WeightMap(const Checkpoint& checkpoint, const ModelShape& shape,
                      uint64_t panel_bytes_max)
@@ -318,7 +326,7 @@ void WeightMap::check_scales(SegmentId id, const std::byte* memory) const {
     throw Error(ErrorCode::kCorrupt,
                 "{}: {} has a scale of 255, which is no number: the file is damaged; verify it "
                 "against its checksum, or download it again",
-                files_[extent->drive.value], name(id));
+                files_[extent->shard.value], name(id));
   }
 }
 

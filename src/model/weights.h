@@ -67,6 +67,10 @@ struct ExpertPlace {
       offset{};  ///< w1 codes, w1 scales, w2 codes, w2 scales, w3 codes, w3 scales.
 };
 
+/// What WeightMap takes as the longest panel: as long as an expert, so that both fit one slot.
+/// Packs are cut by it, so another choice would make them useless.
+[[nodiscard]] uint64_t panel_bytes_max(const ModelShape& shape);
+
 /// A checkpoint bound to a shape: every tensor of the text model found, checked, and cut into
 /// segments. Immutable. Holds the small tensors, and for the rest only where it lies.
 class WeightMap {
@@ -98,6 +102,10 @@ class WeightMap {
   /// Throws Error(kCorrupt) that names layer, expert and file when a scale of the expert in
   /// `memory` is 255, which is no number. Kernels rely on that.
   void check_scales(SegmentId id, const std::byte* memory) const;
+  /// The tensor that a spine panel is of.
+  [[nodiscard]] const std::string& panel_tensor(SegmentId panel) const {
+    return panel_tensors_[panel.value];
+  }
   /// What a segment is, for messages: a tensor's name, or expert and layer.
   [[nodiscard]] std::string name(SegmentId id) const;
 

@@ -22,7 +22,7 @@ std::vector<std::byte> load_segment(const format::Checkpoint& checkpoint,
                                     const format::Segment& segment) {
   std::vector<std::byte> memory(segment.memory_bytes);
   for (const format::Extent& extent : segment.extents) {
-    const io::InputFile file(checkpoint.files()[extent.drive.value].path.string());
+    const io::InputFile file(checkpoint.files()[extent.shard.value].path.string());
     file.read(extent.offset, std::span(memory).subspan(extent.memory_offset, extent.bytes));
   }
   return memory;
@@ -113,7 +113,7 @@ TEST(WeightsLayout, PanelsTileEachMatrix) {
   }
 }
 
-// embed_tokens of the release is longer than what one call reads, and than a signed 32-bit offset.
+// embed_tokens of the release is longer than what one call reads, and than a 32-bit offset tells.
 TEST(WeightsLayout, RealTensorsBeyondTwoGibibytes) {
   format::SyntheticShape synthetic = format::SyntheticShape::k3();
   synthetic.set_layers(2);
@@ -131,9 +131,9 @@ TEST(WeightsLayout, RealTensorsBeyondTwoGibibytes) {
   }
   ASSERT_EQ(map.embedding->bytes, 2'348'810'240u);
 
-  // A row that lies across byte 2^31 of the file, and the last one.
-  constexpr uint64_t kRowBytes = 7168 * 2, kLine = uint64_t{1} << 31;
-  const std::string path = checkpoint.files()[map.embedding->file.value].path.string();
+  // A row that lies across byte 2^32 of the file, and the last one.
+  constexpr uint64_t kRowBytes = 7168 * 2, kLine = uint64_t{1} << 32;
+  const std::string path = checkpoint.files()[map.embedding->shard.value].path.string();
   const auto across = static_cast<int32_t>((kLine - map.embedding->offset) / kRowBytes);
   const TokenId tokens[] = {{across}, {163839}};
   std::string rows;
@@ -147,7 +147,7 @@ TEST(WeightsLayout, RealTensorsBeyondTwoGibibytes) {
       out.write(rows.data() + i * kRowBytes, kRowBytes);
     }
   }
-  const EmbeddingTable table(checkpoint, *map.embedding);
+  EmbeddingTable table(checkpoint, *map.embedding);
   std::vector<std::byte> read(rows.size());
   table.read(tokens, read);
   EXPECT_EQ(std::memcmp(read.data(), rows.data(), rows.size()), 0);

@@ -4,7 +4,6 @@
 #include "io/drive_array.h"
 
 #include <algorithm>
-#include <bit>
 #include <iterator>
 
 namespace sluice::stream {
@@ -14,7 +13,6 @@ using format::SegmentKind;
 SlotTable::SlotTable(std::span<const format::Segment> segments, const SlotTableOptions& options)
     : segments_(segments),
       expert_slots_max_(options.slots - options.spine_slots),
-      read_bytes_(options.read_bytes),
       policy_(segments.size(), options.policy),
       memory_bytes_(options.slots * options.slot_bytes),
       slots_(options.slots + options.pinned.size()),
@@ -36,24 +34,9 @@ SlotTable::SlotTable(std::span<const format::Segment> segments, const SlotTableO
     slot.memory_offset = memory_bytes_;
     memory_bytes_ += round_up(segments[slot.segment.value].memory_bytes, io::kBlockBytes);
   }
-  std::vector<Piece> pieces;
   for (size_t s = 0; s < segments.size(); ++s) {
     SLUICE_CHECK(home_of_[s] != kNone || segments[s].memory_bytes <= options.slot_bytes);
-    cut_pieces(segments[s], read_bytes_,
-               pieces);  // Checks the layout now, not in the middle of a pass.
-    SLUICE_CHECK(!pieces.empty());
   }
-}
-
-uint64_t SlotTable::record_bytes(std::span<const format::Segment> segments, uint64_t read_bytes) {
-  uint64_t pieces_max = 0;
-  for (const format::Segment& segment : segments) {
-    pieces_max = std::max(pieces_max, piece_count(segment, read_bytes));
-  }
-  // A vector may have room for twice of what it holds, and a read that failed is added again; a
-  // node of a list has two pointers beside its value; few requests wait for the same segment.
-  constexpr uint64_t kNodeBytes = 3 * sizeof(void*), kWaiterBytes = 8 * sizeof(uint32_t);
-  return sizeof(Slot) + kNodeBytes + kWaiterBytes + std::bit_ceil(pieces_max + 1) * sizeof(Piece);
 }
 
 void SlotTable::begin_round() {
@@ -68,11 +51,6 @@ void SlotTable::move(uint32_t index_, SlotState state, bool to_front) {
   std::list<uint32_t>& to = lists_[index(state)];
   to.splice(to_front ? to.begin() : to.end(), lists_[index(slot.state)], slot.link);
   slot.state = state;
-}
-
-SlotState SlotTable::queue_of(const Slot& slot) const {
-  if (slot.waiters.empty()) return slot.permanent ? SlotState::kFillQueue : SlotState::kHintQueue;
-  return slot.kind == SegmentKind::kSpine ? SlotState::kSpineQueue : SlotState::kExpertQueue;
 }
 
 std::optional<uint32_t> SlotTable::start(SegmentId segment, bool hint, uint64_t waiting) {
@@ -90,14 +68,12 @@ std::optional<uint32_t> SlotTable::start(SegmentId segment, bool hint, uint64_t 
   slot.loading = true;
   slot.hinted = hint;
   slot.round_used = round_;
-  slot.pieces_started = 0;
-  cut_pieces(wanted, read_bytes_, slot.pieces);
   slot_of_[segment.value] = *taken;
   if (!slot.permanent && slot.kind == SegmentKind::kExpert) ++experts_held_;
   // Requests tell the policy what they use; what a hint brings is not used yet.
   if (hint && slot.kind == SegmentKind::kExpert) policy_.touch(segment);
   ++loading_;
-  move(*taken, queue_of(slot));
+  move(*taken, hint && !slot.permanent ? SlotState::kHinted : SlotState::kBusy);
   return taken;
 }
 
@@ -120,7 +96,7 @@ std::optional<uint32_t> SlotTable::take_slot(SegmentKind kind, bool hint, uint64
 }
 
 std::optional<uint32_t> SlotTable::take_from_hint(bool expert_only, uint64_t waiting) {
-  const std::list<uint32_t>& hints = in(SlotState::kHintQueue);
+  const std::list<uint32_t>& hints = in(SlotState::kHinted);
   std::optional<uint32_t> newest;
   for (auto i = hints.rbegin(); i != hints.rend(); ++i) {
     if (expert_only && slots_[*i].kind != SegmentKind::kExpert) continue;
@@ -146,28 +122,16 @@ uint32_t SlotTable::evict(uint32_t index_) {
 void SlotTable::add_waiter(uint32_t index_, uint32_t ticket) {
   Slot& slot = slots_[index_];
   slot.waiters.push_back(ticket);
-  for (Piece& piece : slot.pieces) piece.retried = false;
-  if (slot.state == SlotState::kHintQueue || slot.state == SlotState::kFillQueue) {
-    move(index_, queue_of(slot));
-  }
+  if (slot.state == SlotState::kHinted) move(index_, SlotState::kBusy);
 }
 
-void SlotTable::retry(uint32_t index_, uint32_t piece) {
-  Slot& slot = slots_[index_];
-  slot.pieces.push_back(slot.pieces[piece]);
-  slot.pieces.back().retried = true;
-  if (slot.state == SlotState::kBusy) move(index_, queue_of(slot), true);
-}
-
-void SlotTable::piece_started(uint32_t index_) {
-  Slot& slot = slots_[index_];
-  ++slot.reads_in_flight;
-  if (++slot.pieces_started == slot.pieces.size()) move(index_, SlotState::kBusy);
+void SlotTable::all_started(uint32_t index_) {
+  if (slots_[index_].state == SlotState::kHinted) move(index_, SlotState::kBusy);
 }
 
 void SlotTable::finish(uint32_t index_) {
   Slot& slot = slots_[index_];
-  SLUICE_CHECK(slot.reads_in_flight == 0 && slot.pieces_started == slot.pieces.size());
+  SLUICE_CHECK(slot.reads_in_flight == 0 && slot.loading);
   slot.loading = false;
   slot.ready = true;
   --loading_;
@@ -179,9 +143,39 @@ void SlotTable::abandon(uint32_t index_) {
   SLUICE_CHECK(slot.loading && !slot.abandoned && slot.waiters.empty());
   slot_of_[slot.segment.value] = kNone;
   slot.abandoned = true;
+  abandoned_now_.push_back(index_);
   if (!slot.permanent) ++abandoned_;
   move(index_, SlotState::kBusy);
   if (slot.reads_in_flight == 0) clear(index_);
+}
+
+std::optional<uint32_t> SlotTable::relocate(uint32_t index_) {
+  if (slots_[index_].permanent) return std::nullopt;
+  const std::optional<uint32_t> taken =
+      take_slot(slots_[index_].kind, /*hint=*/false, /*waiting=*/0);
+  if (!taken) return std::nullopt;
+  Slot& old = slots_[index_];
+  Slot& slot = slots_[*taken];
+  slot.segment = old.segment;
+  slot.kind = old.kind;
+  slot.loading = true;
+  slot.hinted = old.hinted;
+  slot.round_used = old.round_used;
+  slot.waiters = std::exchange(old.waiters, {});
+  if (slot.kind == SegmentKind::kExpert) ++experts_held_;
+  ++loading_;
+  move(*taken, SlotState::kBusy);
+  abandon(index_);
+  slot_of_[slot.segment.value] = *taken;
+  return taken;
+}
+
+void SlotTable::abandon_unread_hints() {
+  const std::list<uint32_t>& hints = in(SlotState::kHinted);
+  for (auto next = hints.begin(); next != hints.end();) {
+    const uint32_t hint = *next++;  // Abandoning takes it out of the list.
+    if (slots_[hint].kind == SegmentKind::kExpert && slots_[hint].hint_bytes == 0) abandon(hint);
+  }
 }
 
 void SlotTable::clear(uint32_t index_) {
@@ -192,6 +186,8 @@ void SlotTable::clear(uint32_t index_) {
   if (slot.abandoned && !slot.permanent) --abandoned_;
   if (!slot.permanent && slot.kind == SegmentKind::kExpert) --experts_held_;
   if (slot.loading) --loading_;
+  if (slot.hinted) hint_bytes_wasted_ += slot.hint_bytes;
+  slot.hint_bytes = 0;
   slot.loading = slot.ready = slot.abandoned = slot.hinted = false;
   // Memory that was in use before is warm, so it goes first again.
   move(index_, slot.permanent ? SlotState::kBusy : SlotState::kEmpty, true);

@@ -2,13 +2,13 @@
 #include "base/types.h"
 #include "format/segment.h"
 #include "stream/cache_policy.h"
-#include "stream/read_pieces.h"
 
 #include <array>
 #include <cstdint>
 #include <list>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sluice::stream {
@@ -17,15 +17,12 @@ namespace sluice::stream {
 /// looks at the front of a list and none scans the slots.
 enum class SlotState : uint8_t {
   kEmpty,
-  kIdleSpine,    ///< Holds a spine segment that nobody uses.
-  kIdleExpert,   ///< Holds an expert that nobody uses; the policy knows which goes first.
-  kSpineQueue,   ///< Has reads to start that a request for a spine segment waits for.
-  kExpertQueue,  ///< The same for an expert.
-  kHintQueue,    ///< Has reads to start that a hint asked for.
-  kFillQueue,    ///< The same, for a pinned segment.
-  kBusy,         ///< All reads are started, or somebody uses it, or it is pinned.
+  kIdleSpine,   ///< Holds a spine segment that nobody uses.
+  kIdleExpert,  ///< Holds an expert that nobody uses; the policy knows which goes first.
+  kHinted,      ///< Waits to be read because a hint asked for it; whoever needs a slot takes it.
+  kBusy,        ///< Is being read for a request, or somebody uses it, or it is pinned.
 };
-inline constexpr size_t kSlotStates = 8;
+inline constexpr size_t kSlotStates = 5;
 
 /// Memory for one segment, and the segment.
 struct Slot {
@@ -38,11 +35,10 @@ struct Slot {
   bool hinted = false;     ///< A hint brought it and no request has asked for it yet.
   SegmentId segment;
   format::SegmentKind kind = format::SegmentKind::kExpert;
+  uint64_t hint_bytes = 0;  ///< Their reads began while it was hinted.
   uint32_t taken = 0;       ///< Times that its bytes are out.
   uint32_t promised = 0;    ///< Times that it lies in a batch and was not taken.
   uint64_t round_used = 0;  ///< The round of the last request or hint for it.
-  std::vector<Piece> pieces;
-  uint32_t pieces_started = 0;
   uint32_t reads_in_flight = 0;
   std::vector<uint32_t> waiters;  ///< Tickets, one entry for each time that a request names it.
 
@@ -55,12 +51,12 @@ struct SlotTableOptions {
   uint64_t spine_slots = 0;  ///< Of them, those that experts leave alone.
   uint64_t slot_bytes = 0;   ///< A multiple of io::kBlockBytes.
   std::span<const SegmentId> pinned;
-  uint64_t read_bytes = 0;
   CachePolicyOptions policy{};
 };
 
 /// Which slot holds what, and which one to give up next. Plain state without threads, reads or
-/// memory: the WeightStreamer acts on it under its mutex. Slots 0 .. slots - 1 are for all
+/// memory: the WeightStreamer acts on it under its mutex, and has a PieceScheduler say what is read
+/// into the slots when. Slots 0 .. slots - 1 are for all
 /// segments, those after them for one pinned segment each.
 class SlotTable {
  public:
@@ -69,17 +65,14 @@ class SlotTable {
   /// neither in the current one nor in the one before.
   static constexpr uint64_t kHintEvictsAfterRounds = 2;
 
-  /// `segments` must outlive it. Broken layouts and unpinned segments longer than a slot are bugs
-  /// (checked).
+  /// `segments` must outlive it. Unpinned segments longer than a slot are bugs (checked).
   SlotTable(std::span<const format::Segment> segments, const SlotTableOptions& options);
 
   /// Bytes of memory that the slots describe.
   [[nodiscard]] uint64_t memory_bytes() const { return memory_bytes_; }
   [[nodiscard]] Slot& slot(uint32_t index) { return slots_[index]; }
+  [[nodiscard]] const Slot& slot(uint32_t index) const { return slots_[index]; }
   [[nodiscard]] std::span<Slot> slots() { return slots_; }
-  /// Bytes that the record of one slot takes at most, whichever segment it holds.
-  [[nodiscard]] static uint64_t record_bytes(std::span<const format::Segment> segments,
-                                             uint64_t read_bytes);
   /// The slot where a segment is or arrives, or kNone.
   [[nodiscard]] uint32_t find(SegmentId segment) const { return slot_of_[segment.value]; }
   [[nodiscard]] bool pinned(SegmentId segment) const { return home_of_[segment.value] != kNone; }
@@ -90,6 +83,8 @@ class SlotTable {
   [[nodiscard]] uint64_t loading() const { return loading_; }
   /// Experts that gave up their slot to another segment.
   [[nodiscard]] uint64_t evictions() const { return evictions_; }
+  /// Bytes that were read for hints and given up before a request asked for them.
+  [[nodiscard]] uint64_t hint_bytes_wasted() const { return hint_bytes_wasted_; }
 
   /// Counts a request that names experts.
   void begin_round();
@@ -97,26 +92,30 @@ class SlotTable {
   void use(SegmentId expert) { policy_.use(expert); }
   [[nodiscard]] uint64_t round() const { return round_; }
 
-  /// Finds a slot for an absent segment and queues its reads, as a hint's until a waiter is added;
-  /// nothing when there is no slot now. For a request: an empty slot, else an idle spine segment
+  /// Finds a slot for an absent segment, which is a hint's until a waiter is added; nothing when
+  /// there is no slot now. For a request: an empty slot, else an idle spine segment
   /// (their order is known, so keeping them never pays), else the idle expert that the policy
   /// scores lowest, else the newest hint without a read under way. For a hint: the first three, the
   /// third under kHintEvictsAfterRounds. Experts never hold more than slots - spine_slots.
   /// `waiting` is how many segments wait for a slot: that many hints with reads under way are told
   /// to stop.
   std::optional<uint32_t> start(SegmentId segment, bool hint, uint64_t waiting);
-  /// A request waits for what is loading; its reads go before those of hints. Attempts that failed
-  /// before it asked do not count against it.
+  /// A request waits for what is loading.
   void add_waiter(uint32_t index, uint32_t ticket);
-  /// Puts a read that failed once back at the front.
-  void retry(uint32_t index, uint32_t piece);
-  /// Counts one more read as started; the slot leaves its queue with the last.
-  void piece_started(uint32_t index);
+  /// No read of it waits to be started, so that taking the slot from a hint would save nothing.
+  void all_started(uint32_t index);
   /// All pieces are in memory.
   void finish(uint32_t index);
-  /// Drops what has not been started; the slot is empty once nothing is in flight. It must have no
+  /// Nobody wants what is loading; the slot is empty once nothing is in flight. It must have no
   /// waiters.
   void abandon(uint32_t index);
+  /// Lets a segment that is loading go on in another slot, with its waiters; the old slot is
+  /// abandoned. Nothing when it is pinned or there is no slot now.
+  std::optional<uint32_t> relocate(uint32_t index);
+  /// The slots that a call above abandoned since the last call of this.
+  [[nodiscard]] std::vector<uint32_t> take_abandoned() { return std::exchange(abandoned_now_, {}); }
+  /// Abandons the experts that a hint asked for and of which no read has begun.
+  void abandon_unread_hints();
   /// After the last read of an abandoned slot.
   void clear(uint32_t index);
   /// Puts a ready slot where its users say: busy, or idle as the one used last.
@@ -129,16 +128,14 @@ class SlotTable {
 
  private:
   static size_t index(SlotState state) { return static_cast<size_t>(state); }
-  [[nodiscard]] SlotState queue_of(const Slot& slot) const;
   void move(uint32_t index, SlotState state, bool to_front = false);
   [[nodiscard]] bool full_for(format::SegmentKind kind) const;
   std::optional<uint32_t> take_slot(format::SegmentKind kind, bool hint, uint64_t waiting);
   std::optional<uint32_t> take_from_hint(bool expert_only, uint64_t waiting);
   uint32_t evict(uint32_t index);
 
-  std::span<const format::Segment> segments_;
+  const std::span<const format::Segment> segments_;
   const uint64_t expert_slots_max_;
-  const uint64_t read_bytes_;
   CachePolicy policy_;
   uint64_t memory_bytes_ = 0;
   std::vector<Slot> slots_;
@@ -146,8 +143,9 @@ class SlotTable {
   std::vector<uint32_t> slot_of_;  // By segment.
   std::vector<uint32_t> home_of_;  // By segment: the slot of a pinned one, else kNone.
   uint64_t experts_held_ = 0;      // Slots, permanent ones aside, that hold or await an expert.
-  uint64_t abandoned_ = 0;         // Slots, permanent ones aside, that will be empty soon.
-  uint64_t loading_ = 0, round_ = 0, evictions_ = 0;
+  std::vector<uint32_t> abandoned_now_;
+  uint64_t abandoned_ = 0;  // Slots, permanent ones aside, that will be empty soon.
+  uint64_t loading_ = 0, round_ = 0, evictions_ = 0, hint_bytes_wasted_ = 0;
 };
 
 }  // namespace sluice::stream

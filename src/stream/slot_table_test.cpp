@@ -1,9 +1,7 @@
-// Without this test a wrong cut of segments into reads, or a slot given up in the wrong order,
-// costs speed or overwrites weights unseen.
+// Without this test a slot given up in the wrong order costs speed or overwrites weights unseen.
 #include "stream/slot_table.h"
 
 #include "io/drive_array.h"
-#include "stream/read_pieces.h"
 
 #include <gtest/gtest.h>
 
@@ -14,60 +12,6 @@ using format::Segment;
 using format::SegmentKind;
 
 constexpr uint64_t kBlock = io::kBlockBytes;
-
-struct CutCase {
-  const char* name;
-  uint64_t offset, bytes, read_bytes;
-  std::vector<std::pair<uint64_t, uint64_t>> pieces;  // Offset and bytes, in blocks.
-};
-
-TEST(CutPieces, RoundsOutwardsAndCoversEachBlockOnce) {
-  const CutCase cases[] = {
-      {"one whole block", kBlock, kBlock, kBlock, {{1, 1}}},
-      {"inside one block", kBlock + 5, 10, kBlock, {{1, 1}}},
-      {"over a border", 2 * kBlock - 1, 2, 4 * kBlock, {{1, 2}}},
-      {"cut at the largest read", 8, 4 * kBlock, 2 * kBlock, {{0, 2}, {2, 2}, {4, 1}}},
-      {"an even cut", 0, 4 * kBlock, 2 * kBlock, {{0, 2}, {2, 2}}},
-  };
-  for (const CutCase& c : cases) {
-    const uint64_t lead = c.offset % kBlock;
-    const Segment segment{.memory_bytes = 16 * kBlock,
-                          .extents = {{{3}, c.offset, c.bytes, 7 * kBlock + lead}}};
-    std::vector<Piece> pieces;
-    cut_pieces(segment, c.read_bytes, pieces);
-    ASSERT_EQ(pieces.size(), c.pieces.size()) << c.name;
-    for (size_t i = 0; i < pieces.size(); ++i) {
-      EXPECT_EQ(pieces[i].offset, c.pieces[i].first * kBlock) << c.name;
-      EXPECT_EQ(pieces[i].bytes, c.pieces[i].second * kBlock) << c.name;
-      EXPECT_EQ(pieces[i].memory_offset - 7 * kBlock, pieces[i].offset - (c.offset - lead))
-          << c.name;
-      EXPECT_EQ(pieces[i].drive.value, 3) << c.name;
-    }
-    EXPECT_EQ(payload_bytes(segment), c.bytes);
-    EXPECT_EQ(piece_count(segment, c.read_bytes), pieces.size()) << c.name;
-  }
-}
-
-TEST(SlotRecord, HoldsWhatIsNotedAboutAnySegment) {
-  for (const uint64_t blocks : {1u, 7u, 33u, 100u}) {
-    const std::vector<Segment> segments = {
-        {.memory_bytes = kBlock, .extents = {{{0}, 0, kBlock, 0}}},
-        {.memory_bytes = (blocks + 1) * kBlock,
-         .extents = {{{0}, 0, kBlock, 0}, {{1}, 0, blocks * kBlock, kBlock}}}};
-    SlotTable table(
-        segments,
-        {.slots = 1, .slot_bytes = segments[1].memory_bytes, .pinned = {}, .read_bytes = kBlock});
-    const uint32_t index = table.start({1}, /*hint=*/false, 0).value();
-    table.add_waiter(index, 0);
-    for (uint64_t i = 0; i <= blocks; ++i) table.piece_started(index);
-    table.retry(index, 0);
-    const Slot& slot = table.slot(index);
-    EXPECT_GE(SlotTable::record_bytes(segments, kBlock),
-              sizeof slot + slot.pieces.capacity() * sizeof(Piece) +
-                  slot.waiters.capacity() * sizeof(uint32_t))
-        << blocks;
-  }
-}
 
 /// Segments of one block: 0 .. 9 spine, 10 .. 19 experts.
 class SlotTableTest : public testing::Test {
@@ -81,19 +25,15 @@ class SlotTableTest : public testing::Test {
   }
 
   SlotTable table(uint64_t slots, uint64_t spine_slots = 0, std::vector<SegmentId> pinned = {}) {
-    return SlotTable(segments_, {.slots = slots,
-                                 .spine_slots = spine_slots,
-                                 .slot_bytes = kBlock,
-                                 .pinned = pinned,
-                                 .read_bytes = kBlock});
+    return SlotTable(
+        segments_,
+        {.slots = slots, .spine_slots = spine_slots, .slot_bytes = kBlock, .pinned = pinned});
   }
 
   /// Brings a segment in and leaves it idle.
   static void load(SlotTable& table, uint32_t segment) {
     const std::optional<uint32_t> slot = table.start({segment}, false, 0);
     ASSERT_TRUE(slot.has_value());
-    table.piece_started(*slot);
-    --table.slot(*slot).reads_in_flight;
     table.finish(*slot);
   }
   static bool holds(const SlotTable& table, uint32_t segment) {
@@ -141,8 +81,6 @@ TEST_F(SlotTableTest, WhatAHintBroughtIsNotTheFirstToGo) {
   SlotTable slots = table(2);
   slots.begin_round();
   const uint32_t hinted = *slots.start({15}, /*hint=*/true, 0);
-  slots.piece_started(hinted);
-  --slots.slot(hinted).reads_in_flight;
   slots.finish(hinted);
   load(slots, 16);  // Nobody named it.
   load(slots, 10);
@@ -154,8 +92,7 @@ TEST_F(SlotTableTest, StopsAsManyHintsUnderWayAsSegmentsWait) {
   SlotTable slots = table(3);
   for (const uint32_t expert : {10u, 11u, 12u}) {
     const uint32_t slot = *slots.start({expert}, true, 0);
-    slots.slot(slot).pieces.emplace_back();  // One more read to come.
-    slots.piece_started(slot);
+    slots.slot(slot).reads_in_flight = 1;  // And more to come.
   }
   EXPECT_FALSE(slots.start({13}, false, 1).has_value());
   EXPECT_FALSE(slots.start({13}, false, 1).has_value());
@@ -186,6 +123,33 @@ TEST_F(SlotTableTest, PinnedSegmentsHaveMemoryOfTheirOwn) {
   EXPECT_TRUE(holds(slots, 3) && holds(slots, 12) && holds(slots, 11));
   EXPECT_EQ(slots.slot(slots.find({3})).memory_offset, kBlock);
   EXPECT_EQ(slots.slot(slots.find({12})).memory_offset, 2 * kBlock);
+}
+
+TEST_F(SlotTableTest, ASegmentWhoseReadsHangGoesOnInAnotherSlot) {
+  SlotTable slots = table(3);
+  load(slots, 11);
+  load(slots, 12);
+  const uint32_t old = *slots.start({10}, false, 0);
+  slots.add_waiter(old, 7);
+  slots.slot(old).reads_in_flight = 1;
+  const std::optional<uint32_t> fresh = slots.relocate(old);
+  ASSERT_TRUE(fresh.has_value() && *fresh != old);
+  EXPECT_EQ(slots.find({10}), *fresh);
+  EXPECT_EQ(slots.slot(*fresh).waiters, std::vector<uint32_t>{7});
+  EXPECT_EQ(slots.take_abandoned(), std::vector<uint32_t>{old});
+  slots.slot(*fresh).waiters.clear();
+  slots.finish(*fresh);
+  EXPECT_EQ(slots.loading(), 1u) << "the old slot, until its read has ended";
+  slots.slot(old).reads_in_flight = 0;
+  slots.clear(old);
+  EXPECT_EQ(slots.loading(), 0u);
+  EXPECT_TRUE(holds(slots, 10));
+
+  SlotTable full = table(1, 0, {{3}});
+  const uint32_t pinned = *full.start({3}, false, 0);
+  EXPECT_FALSE(full.relocate(pinned).has_value()) << "its memory is elsewhere";
+  const uint32_t only = *full.start({10}, false, 0);
+  EXPECT_FALSE(full.relocate(only).has_value()) << "there is no other slot";
 }
 
 }  // namespace

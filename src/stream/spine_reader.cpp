@@ -14,6 +14,7 @@ SpineReader::SpineReader(WeightStreamer& streamer, std::vector<SegmentId> pass_o
       order_(std::move(pass_order)),
       pinned_(std::move(pinned)),
       lookahead_(lookahead),
+      taken_(order_.size(), false),
       skipped_at_(order_.size(), 0) {
   SLUICE_CHECK(!order_.empty() && pinned_.size() == order_.size());
 }
@@ -50,6 +51,19 @@ PinnedBytes SpineReader::take(SegmentId panel) {
   move_to(*at + 1);
   request_ahead();
   std::optional<ArrivedSegment> arrived = batch.next();
+  SLUICE_CHECK(arrived.has_value());
+  taken_[*at % order_.size()] = true;
+  return std::move(arrived->bytes);
+}
+
+bool SpineReader::resident(SegmentId panel) const {
+  const std::optional<uint64_t> at = find(panel);
+  return at && pinned_[*at % order_.size()] && taken_[*at % order_.size()];
+}
+
+PinnedBytes SpineReader::peek(SegmentId panel) {
+  SLUICE_CHECK(resident(panel));
+  std::optional<ArrivedSegment> arrived = streamer_.request(std::array{panel}).next();
   SLUICE_CHECK(arrived.has_value());
   return std::move(arrived->bytes);
 }

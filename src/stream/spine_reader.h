@@ -30,6 +30,11 @@ class SpineReader {
   /// Error(kIo) as SegmentBatch::next() does; reset() then leads to the next pass.
   [[nodiscard]] PinnedBytes take(SegmentId panel);
 
+  /// Whether the panel has been read and stays for ever.
+  [[nodiscard]] bool resident(SegmentId panel) const;
+  /// Bytes of a resident panel of this pass that is yet to be taken, without taking it.
+  [[nodiscard]] PinnedBytes peek(SegmentId panel);
+
   /// This pass will not take `panel` (the logits matrix when no logits are wanted): it is not read
   /// ahead, or no longer. Best said before the pass comes near it. A panel that was taken already
   /// is a bug (checked).
@@ -62,6 +67,7 @@ class SpineReader {
   uint64_t position_ = 0;  // The next panel to be taken.
   uint64_t seen_ = 0;      // The first panel that request_ahead() has not looked at.
   bool another_pass_ = false;
+  std::vector<bool> taken_;           // By index: has been taken in some pass.
   std::vector<uint64_t> skipped_at_;  // By index: 1 + the last position that is skipped.
   std::deque<Ahead> ahead_;           // By position.
   std::vector<SegmentId> hints_;

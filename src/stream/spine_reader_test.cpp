@@ -26,6 +26,7 @@ struct World {
     model.add(SegmentKind::kSpine, kPanels, 5000);
     model.add(SegmentKind::kExpert, kExperts, 9000);
     drives = model.make_drives(seed, own_thread);
+    placement = std::make_unique<format::Placement>(model.placement(1u << 20));
     std::vector<SegmentId> order;
     for (uint32_t panel = 0; panel < kPanels; ++panel) order.push_back({panel});
     std::vector<bool> pinned(kPanels);
@@ -38,7 +39,7 @@ struct World {
       pinned[panel] = true;
       options.pinned.push_back({panel});
     }
-    streamer = std::make_unique<WeightStreamer>(model.segments, *drives, options);
+    streamer = std::make_unique<WeightStreamer>(*placement, *drives, options);
     spine = std::make_unique<SpineReader>(*streamer, order, pinned, kLookahead);
   }
 
@@ -56,7 +57,7 @@ struct World {
     const std::vector<io::SimRead> reads = drives->history();
     return std::any_of(reads.begin() + static_cast<ptrdiff_t>(since), reads.end(),
                        [&](const io::SimRead& read) {
-                         return read.drive == extent.drive &&
+                         return read.file.value == extent.shard.value &&
                                 read.offset == extent.offset / io::kBlockBytes * io::kBlockBytes;
                        });
   }
@@ -64,6 +65,7 @@ struct World {
 
   TestSegments model;
   std::unique_ptr<io::SimDrives> drives;
+  std::unique_ptr<format::Placement> placement;
   std::unique_ptr<WeightStreamer> streamer;
   std::unique_ptr<SpineReader> spine;
 };
@@ -129,10 +131,28 @@ TEST(SpineReader, SkippedPanelsAreNotRead) {
   EXPECT_TRUE(world.started(7));
 }
 
+TEST(SpineReader, PeeksOnlyAtWhatIsThereForGood) {
+  World world({2, 5});
+  world.take(0, 2);
+  for (const uint32_t panel : {2u, 3u, 5u}) EXPECT_FALSE(world.spine->resident({panel}));
+  world.take(2, kPanels);
+  const size_t reads = world.reads();
+  world.take(0);
+  EXPECT_TRUE(world.spine->resident({2}));
+  EXPECT_TRUE(world.spine->resident({5}));
+  EXPECT_FALSE(world.spine->resident({3})) << "it streams";
+  {
+    const PinnedBytes bytes = world.spine->peek({5});
+    EXPECT_TRUE(holds(world.model.segments[5], bytes.get()));
+  }
+  for (const uint32_t panel : {2u, 5u}) EXPECT_FALSE(world.started(panel, reads));
+  world.take(1, kPanels);  // The order goes on as if nothing had been.
+}
+
 TEST(SpineReader, APassThatFailedIsFollowedByAWholeOne) {
   World world({3});
   const format::Extent& extent = world.model.segments[4].extents[0];
-  world.drives->add_fault({.drive = extent.drive, .offset = extent.offset, .times = 2});
+  world.drives->add_fault({.file = {extent.shard.value}, .offset = extent.offset, .times = 2});
   world.take(0, 4);
   EXPECT_THROW((void)world.spine->take({4}), Error);
   world.spine->reset();

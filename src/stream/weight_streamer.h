@@ -1,9 +1,11 @@
 #pragma once
 #include "base/pinned_bytes.h"
 #include "base/types.h"
-#include "format/segment.h"
+#include "format/placement.h"
 #include "io/drive_array.h"
+#include "stream/piece_reads.h"
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -15,6 +17,13 @@
 namespace sluice::stream {
 
 class WeightStreamer;
+
+/// One read, as traces keep it.
+struct ReadRecord {
+  EndedRead ended;
+  SegmentId segment;
+  uint64_t round = 0;  ///< Requests for experts before it ended: the barrier that it belongs to.
+};
 
 /// A segment that has arrived. Its memory is not reused while `bytes` lives.
 struct ArrivedSegment {
@@ -34,9 +43,9 @@ class SegmentBatch {
 
   /// The next segment that is in memory, in order of arrival; waits for one. Nothing when all have
   /// been handed out, or in a batch that was default-constructed or moved from. Throws Error(kIo)
-  /// that names the file, the offset and the segment when a read of it failed twice since the
-  /// request; the batch goes on with the other segments, and a later request reads the lost one
-  /// anew.
+  /// that names the file, the offset and the segment when no holder gave a piece of it in two
+  /// rounds, or in time; the batch goes on with the other segments, and a later request reads the
+  /// lost one anew.
   [[nodiscard]] std::optional<ArrivedSegment> next();
 
  private:
@@ -54,10 +63,13 @@ struct StreamerOptions {
   std::vector<SegmentId> pinned;  ///< Loaded on first use and kept for ever, beside the slots.
   uint32_t expert_layers = 1;     ///< Requests for experts that make a pass; see CachePolicy.
   bool own_thread = true;  ///< False: the calls drive the reads themselves (tests, debugging).
-  uint64_t read_bytes = 1u << 20;        ///< Largest single read; a multiple of io::kBlockBytes.
-  uint64_t bytes_in_flight = 16u << 20;  ///< Of all reads together; one read is always allowed.
+  uint64_t bytes_in_flight = 64u << 20;  ///< Of one drive, at most; one read is always allowed.
+  /// A read that takes longer has failed, as far as the request is concerned that waits for it.
+  Nanos read_timeout = std::chrono::seconds(30);
   /// What errors call a segment; may be empty.
   std::function<std::string(SegmentId)> name{};
+  /// Told of every read that has ended, in that order, under the streamer's mutex; may be empty.
+  std::function<void(const ReadRecord&)> on_read{};
 };
 
 /// What a streamer did since it was made. Each segment named by a request counts once: as a hit
@@ -66,12 +78,26 @@ struct StreamerCounters {
   uint64_t expert_hits = 0, expert_misses = 0, spine_hits = 0, spine_misses = 0;
   uint64_t hints_started = 0;  ///< Hinted segments that got a slot.
   uint64_t hint_hits = 0;  ///< Of them, those that a request asked for (in memory or on their way).
-  uint64_t evictions = 0;  ///< Experts that gave up their slot.
-  uint64_t retries = 0;    ///< Reads that failed and were tried again.
+  uint64_t hint_bytes_read = 0;    ///< Of experts: their reads began while only a hint wanted them.
+  uint64_t hint_bytes_used = 0;    ///< Of them, those that a request has asked for since.
+  uint64_t hint_bytes_wasted = 0;  ///< Of them, those given up before a request asked for them.
+  uint64_t expert_bytes_missed = 0;  ///< Requested when no earlier request had brought them in.
+  uint64_t evictions = 0;            ///< Experts that gave up their slot.
+  uint64_t retries = 0;              ///< Reads that failed and were tried again.
+  uint64_t rescues = 0;  ///< Segments whose last pieces hung and were read from another drive.
   uint64_t expert_bytes_read = 0,
            spine_bytes_read = 0;   ///< Of segments that arrived, without rounding.
   uint64_t device_bytes_read = 0;  ///< Of all reads that succeeded, with the rounding to blocks.
   uint64_t waiting_ns = 0;         ///< Time that next() spent waiting, by the drives' clock.
+};
+
+/// What a drive did for a streamer since that was made.
+struct DriveCounters {
+  std::array<uint64_t, kPriorities> bytes{};       ///< Of good reads, by Priority.
+  std::array<uint64_t, kReadOutcomes> outcomes{};  ///< Reads that ended so.
+  uint64_t quarantines = 0;                        ///< Times that it was left alone for a while.
+  Nanos busy{};                                    ///< Time with a read under way.
+  double rate = 0;                                 ///< Bytes per second, as it was last.
 };
 
 /// Brings segments from the drives into a fixed set of memory slots and keeps the useful ones
@@ -79,12 +105,15 @@ struct StreamerCounters {
 ///
 /// One mutex guards all state. It is held for microseconds and never across a read or a
 /// computation: a token needs about 10^4 reads, so control is cheap and only bytes are dear. All
-/// memory is reserved by the constructor. One thread requests, hints and takes; any thread may give
-/// bytes back or read the counters; one thread of the streamer's own reads. Without that thread,
-/// request(), hint() and next() drive the reads.
+/// memory of segments is reserved by the constructor. One thread requests, hints and takes; any
+/// thread may give bytes back or read the counters; one thread of the streamer's own reads. Without
+/// that thread, request(), hint() and next() drive the reads.
 ///
-/// Requests wait for slots in order, spine before experts, and the reads go spine, experts, hints,
-/// pinned segments that a hint named. A slot is given up in this order: empty, idle spine segment,
+/// Drives pull what they hold, as PieceScheduler says. What a read brings is checked against its
+/// checksum where it has one. Requests wait for slots in order, spine before experts, and the reads
+/// go spine, experts, hints, pinned segments that a hint named. When a read hangs and another drive
+/// holds the same, the segment goes on in another slot; the hanging read keeps only the old one.
+/// A slot is given up in this order: empty, idle spine segment,
 /// the idle expert that CachePolicy scores lowest, hint whose reads have not started. Experts never
 /// hold more than slots - spine_slots, so up to spine_slots spine segments can be requested or held
 /// however many experts wait: a batch of experts that is not being taken from cannot block them.
@@ -97,9 +126,9 @@ struct StreamerCounters {
 /// that is not a spine slot) must be given back before waiting for more.
 class WeightStreamer {
  public:
-  /// `segments` and `drives` must outlive it. Throws Error(kOutOfMemory). Extents that are not
-  /// congruent to their memory, segments longer than a slot and unknown ids are bugs (checked).
-  WeightStreamer(std::span<const format::Segment> segments, io::DriveArray& drives,
+  /// `placement` and `drives` must outlive it. Throws Error(kOutOfMemory). Pieces that nobody
+  /// holds, segments longer than a slot and unknown ids are bugs (checked).
+  WeightStreamer(const format::Placement& placement, io::DriveArray& drives,
                  StreamerOptions options);
   /// Waits for reads under way. All batches and bytes must have been given back (checked).
   ~WeightStreamer();
@@ -112,12 +141,19 @@ class WeightStreamer {
   [[nodiscard]] SegmentBatch request(std::span<const SegmentId> ids);
   /// Says what may be needed soon. Takes only empty slots, idle spine segments and experts that the
   /// last two requests for experts did not use, and nothing while a request waits for a slot; what
-  /// gets no slot is forgotten. An expert that is there counts as just used. A hint for a pinned
-  /// segment is always kept and read last.
+  /// gets no slot is forgotten. A hint that names experts takes the place of earlier ones of which
+  /// nothing has been read: what was likely for one layer is not for the next. An expert that is
+  /// there counts as just used. A hint for a pinned segment is always kept and read last.
   void hint(std::span<const SegmentId> ids);
+  /// Whether the segment is in memory or on its way.
+  [[nodiscard]] bool holds(SegmentId id) const;
   [[nodiscard]] StreamerCounters counters() const;
+  /// By drive.
+  [[nodiscard]] std::vector<DriveCounters> drive_counters() const;
   /// Bytes of memory reserved for slots and pinned segments.
   [[nodiscard]] uint64_t reserved_bytes() const;
+  /// Memory beside them that is noted about one slot at most.
+  [[nodiscard]] static uint64_t record_bytes(const format::Placement& placement);
 
  private:
   friend class SegmentBatch;

@@ -33,13 +33,16 @@ std::vector<SegmentId> ids(std::initializer_list<uint32_t> values) {
 /// Spine segments 0 .. spine - 1, then experts; a streamer over them. Reads are of one block.
 struct World {
   World(size_t spine, size_t experts, StreamerOptions options, uint64_t seed = 1,
-        uint64_t gap = kBlock, double fault_chance = 0) {
+        uint64_t gap = kBlock, double fault_chance = 0, uint64_t piece_bytes = kBlock,
+        uint32_t copies = 1) {
     model.gap = gap;
+    model.copies = copies;
     model.add(SegmentKind::kSpine, spine, 3 * kBlock + 77);
     model.add(SegmentKind::kExpert, experts, 2 * kBlock + 5, 2);
     drives = model.make_drives(seed, options.own_thread, fault_chance);
     options.slot_bytes = model.largest();
-    streamer = std::make_unique<WeightStreamer>(model.segments, *drives, options);
+    placement = std::make_unique<format::Placement>(model.placement(piece_bytes));
+    streamer = std::make_unique<WeightStreamer>(*placement, *drives, options);
   }
 
   /// Takes and gives back all of a request, in order of arrival.
@@ -59,7 +62,8 @@ struct World {
     return static_cast<size_t>(std::ranges::count_if(reads, [&](const io::SimRead& read) {
       return std::ranges::any_of(
           model.segments[segment].extents, [&](const format::Extent& extent) {
-            return read.drive == extent.drive && read.offset < extent.offset + extent.bytes &&
+            return read.file.value % model.contents.size() == extent.shard.value &&
+                   read.offset < extent.offset + extent.bytes &&
                    read.offset + read.bytes > extent.offset;
           });
     }));
@@ -67,11 +71,12 @@ struct World {
 
   TestSegments model;
   std::unique_ptr<io::SimDrives> drives;
+  std::unique_ptr<format::Placement> placement;
   std::unique_ptr<WeightStreamer> streamer;
 };
 
 StreamerOptions stepping(uint64_t slots) {
-  return {.slots = slots, .pinned = {}, .own_thread = false, .read_bytes = kBlock};
+  return {.slots = slots, .pinned = {}, .own_thread = false};
 }
 
 class WithAndWithoutThread : public testing::TestWithParam<bool> {
@@ -230,6 +235,42 @@ TEST(WeightStreamerHints, AWrongHintGivesItsSlotUp) {
   EXPECT_EQ(world.run(ids({0, 1})).size(), 2u);
 }
 
+TEST(WeightStreamerHints, ALaterOneTakesThePlaceOfWhatHasNotBegun) {
+  StreamerOptions options = stepping(4);
+  options.bytes_in_flight = kBlock;
+  World world(0, 4, options);
+  world.streamer->hint(ids({0, 1}));
+  EXPECT_TRUE(world.streamer->holds({0}) && world.streamer->holds({1}));
+  world.streamer->hint(ids({2}));
+  EXPECT_TRUE(world.streamer->holds({0})) << "its first read is under way";
+  EXPECT_FALSE(world.streamer->holds({1}));
+  EXPECT_TRUE(world.streamer->holds({2}));
+}
+
+TEST(WeightStreamerHints, CountsTheirBytesAndThoseThatWereOfUse) {
+  StreamerOptions options = stepping(4);
+  options.bytes_in_flight = kBlock;
+  World world(0, 4, options);
+  constexpr uint64_t kExpert = 2 * (2 * kBlock + 5);
+  const auto expect = [&](uint64_t missed, uint64_t read, uint64_t used) {
+    const StreamerCounters counters = world.streamer->counters();
+    EXPECT_EQ(counters.expert_bytes_missed, missed);
+    EXPECT_EQ(counters.hint_bytes_read, read);
+    EXPECT_EQ(counters.hint_bytes_used, used);
+  };
+  world.streamer->hint(ids({0}));
+  expect(0, kBlock, 0);
+  world.run(ids({0}));  // It would have been missed without the hint.
+  expect(kExpert, kBlock, kBlock);
+  world.run(ids({0}));
+  expect(kExpert, kBlock, kBlock);
+  world.run(ids({1}));
+  expect(2 * kExpert, kBlock, kBlock);
+  world.streamer->hint(ids({2}));  // Nobody asks for it.
+  world.run(ids({1}));
+  expect(2 * kExpert, 2 * kBlock, kBlock);
+}
+
 TEST(WeightStreamerHints, LeaveRecentExpertsAlone) {
   World world(0, 8, stepping(4));
   world.run(ids({0, 1}));
@@ -304,7 +345,8 @@ TEST(WeightStreamerReads, TheEndWaitsForReadsUnderWay) {
 
 /// Fails the first read of an extent a number of times.
 io::SimFault fail(const format::Extent& extent, uint32_t times, io::SimOutcome outcome) {
-  return {.drive = extent.drive, .offset = extent.offset, .outcome = outcome, .times = times};
+  return {
+      .file = {extent.shard.value}, .offset = extent.offset, .outcome = outcome, .times = times};
 }
 
 constexpr std::array kFailures{io::SimOutcome::kError, io::SimOutcome::kShort};
@@ -340,10 +382,9 @@ TEST_P(WithAndWithoutThread, AReadThatFailsTwiceLosesOneSegmentAndNothingElse) {
       }
     }
     EXPECT_EQ(seen, 2u);
-    const uint64_t named = outcome == io::SimOutcome::kShort ? block + kBlock : block;
-    EXPECT_THAT(message,
-                AllOf(HasSubstr(world.drives->path(extent.drive)), HasSubstr(std::to_string(named)),
-                      HasSubstr("segment 4"), HasSubstr("check")));
+    EXPECT_THAT(message, AllOf(HasSubstr(world.drives->path({extent.shard.value})),
+                               HasSubstr(std::to_string(block)), HasSubstr("segment 4"),
+                               HasSubstr("check")));
     // The own thread may lose the segment before the second request, which then reads it anew.
     if (!GetParam()) {
       EXPECT_THROW((void)second.next(), Error);
@@ -356,8 +397,8 @@ TEST_P(WithAndWithoutThread, AReadThatFailsTwiceLosesOneSegmentAndNothingElse) {
 
 TEST(WeightStreamerErrors, AttemptsBeforeARequestDoNotCountAgainstIt) {
   uint64_t failed = 0;
-  for (uint64_t seed = 1; seed <= 40; ++seed) {
-    World world(0, 2, stepping(2), seed);
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    World world(0, 2, stepping(2), seed, kBlock, 0, 8 * kBlock);
     const io::SimFault once = fail(world.model.segments[0].extents[0], 1, io::SimOutcome::kError);
     world.drives->add_fault(once);
     {
@@ -426,7 +467,6 @@ class RandomHistory {
     StreamerOptions options = stepping(2 + pick(8));
     options.spine_slots = pick(options.slots);  // Leaves experts at least one.
     options.own_thread = own_thread;
-    options.read_bytes = kBlock * (1 + pick(3));
     options.bytes_in_flight = kBlock * (1 + pick(12));
     held_max_ = options.slots - options.spine_slots - 1;
     for (uint32_t i = 0; i < kSegments; ++i) {
@@ -434,7 +474,8 @@ class RandomHistory {
     }
     const uint64_t gap = pick(2) * kBlock;
     const double fault_chance = pick(2) == 0 ? 1.0 / static_cast<double>(2 + pick(30)) : 0;
-    world_ = std::make_unique<World>(kSpine, kSegments - kSpine, options, seed, gap, fault_chance);
+    world_ = std::make_unique<World>(kSpine, kSegments - kSpine, options, seed, gap, fault_chance,
+                                     kBlock * (1 + pick(3)), 1 + static_cast<uint32_t>(pick(3)));
   }
 
   void run() {

@@ -24,7 +24,7 @@ class Help(SluiceTest):
     def test_version_and_help(self):
         self.assertRegex(self.ok('--version'), r'^sluice \d+\.\d+\.\d+\n$')
         overview = self.ok('--help')
-        for command in ('run', 'chat', 'inspect', 'eval', 'routes', 'synth', 'completion', 'help'):
+        for command in ('run', 'chat', 'inspect', 'eval', 'routes', 'pack', 'synth', 'completion', 'help'):
             self.assertIn(f'\n  {command} ', overview)
             self.assertIn(f'Usage: sluice {command}', self.ok(command, '--help'))
         self.assertIn('130', overview)
@@ -114,6 +114,25 @@ class Inspect(SluiceTest):
 
     def test_missing_model(self):
         self.fails(3, 'inspect', self.folder / 'nowhere', says=['nowhere'])
+
+    def test_a_second_volume(self):
+        model, volume = self.folder / 'two-volumes', self.folder / 'copies'
+        shutil.copytree(self.model, model)
+        volume.mkdir()
+        for shard in model.glob('*.safetensors'):
+            shutil.copy(shard, volume)
+        command = ('inspect', model, '--volume', volume)
+        report = json.loads(self.ok(*command, '--json'))
+        self.assertEqual([(v['folder'], v['state']) for v in report['volumes']],
+                         [(str(model), 'present'), (str(volume), 'present')])
+        self.assertEqual(report['volumes'][0]['bytes'], report['volumes'][1]['bytes'])
+        self.assertIn(str(volume), self.ok(*command))
+        for shard in model.glob('*.safetensors'):
+            shard.unlink()
+        report = json.loads(self.ok(*command, '--json'))
+        self.assertEqual([v['folder'] for v in report['volumes']], [str(volume)])
+        self.fails(3, 'inspect', model, says=['shards are missing'])
+        self.fails(3, 'inspect', self.model, '--volume', self.folder / 'none', says=['--volume', 'none'])
 
 
 class Run(SluiceTest):

@@ -85,8 +85,16 @@ void forward(LoadedModel& loaded, SequenceState& state, std::span<const TokenId>
   bits.append(logits);
 }
 
-/// The prompt in chunks, then some tokens one by one.
-Bits run(const LoadOptions& options, uint32_t chunk = kPrompt) {
+uint64_t hinted_experts(LoadedModel& loaded) {
+  uint64_t sum = 0;
+  if (const model::ExpertGuess* const guess = loaded.model().guess()) {
+    for (const model::LayerGuesses& layer : guess->statistics()) sum += layer.total().hinted;
+  }
+  return sum;
+}
+
+/// The prompt in chunks, then some tokens one by one. `hints`: takes how many experts were hinted.
+Bits run(const LoadOptions& options, uint32_t chunk = kPrompt, uint64_t* hints = nullptr) {
   LoadedModel loaded(checkpoint(), options);
   const std::unique_ptr<SequenceState> state = loaded.make_state();
   const std::vector<TokenId> ids = tokens(1, kPrompt + kDecoded);
@@ -96,6 +104,7 @@ Bits run(const LoadOptions& options, uint32_t chunk = kPrompt) {
   }
   for (uint32_t at = kPrompt; at < ids.size(); ++at)
     forward(loaded, *state, std::span(ids).subspan(at, 1), bits);
+  if (hints != nullptr) *hints = hinted_experts(loaded);
   return bits;
 }
 
@@ -154,6 +163,23 @@ TEST(Invariance, MemoryBudgets) {
   }
   options.memory_bytes = minimum - 1;
   EXPECT_THROW(run(options), Error);
+}
+
+TEST(Invariance, Hints) {
+  LoadOptions options = base_options();
+  const stream::MemoryPlan all = model::inspect_model(checkpoint(), options).plan;
+  uint64_t hints = 0;
+  for (const uint64_t eighths : {1u, 4u, 7u}) {  // Of the experts that have a slot.
+    options.memory_bytes = all.total_bytes - all.expert_slot_bytes * (8 - eighths) / 8;
+    for (const bool on : {false, true}) {
+      options.hints = on;
+      // With the usual limits as few guesses as random weights allow would be hinted.
+      options.reading.hint_limits = {.waste_max = 1e9, .probability_min = 0, .probe_every = 1};
+      expect_same(run(options, 1, &hints),
+                  fmt::format("hints {}, {} of 8 experts in memory", on ? "on" : "off", eighths));
+      EXPECT_EQ(hints > 0, on);
+    }
+  }
 }
 
 TEST(Invariance, BufferedReads) {

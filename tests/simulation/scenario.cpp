@@ -2,9 +2,11 @@
 
 #include "format/checkpoint.h"
 #include "format/synthetic_checkpoint.h"
+#include "model/packer.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
-#include <fstream>
 #include <random>
 #include <string_view>
 #include <unistd.h>
@@ -16,13 +18,6 @@ namespace {
 
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
-
-std::vector<std::byte> file_bytes(const std::filesystem::path& path) {
-  std::vector<std::byte> bytes(std::filesystem::file_size(path));
-  std::ifstream(path, std::ios::binary)
-      .read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return bytes;
-}
 
 /// Draws; what a seed gives is the same with every standard library.
 class Dice {
@@ -73,24 +68,18 @@ Checkpoint::Checkpoint()
   shape.set_experts(12);
   shape.vocab = 512;
   format::write_synthetic_checkpoint(folder_, shape, {.seed = 5, .overwrite = true});
-  const format::Checkpoint opened(folder_);
-  for (const format::CheckpointFile& file : opened.files()) {
-    files_.push_back({.path = file.path.string()});
-    contents_.push_back(file_bytes(file.path));
-  }
-  for (size_t f = 0; f < files_.size(); ++f) files_[f].content = contents_[f];
 }
 
 Checkpoint::~Checkpoint() { std::filesystem::remove_all(folder_); }
 
-std::vector<std::string> Checkpoint::names_at(DriveId file, uint64_t block) const {
+std::vector<std::string> Checkpoint::names_at(ShardId shard, uint64_t block) const {
   std::vector<std::string> names;
   const auto number_after = [](std::string_view text, std::string_view what) {
     return std::stoul(std::string(text.substr(text.find(what) + what.size())));
   };
   format::Checkpoint(folder_).visit_tensors(
       [&](std::string_view name, const format::TensorInfo& tensor) {
-        if (tensor.file != file || tensor.offset >= block + io::kBlockBytes ||
+        if (tensor.shard != shard || tensor.offset >= block + io::kBlockBytes ||
             tensor.offset + tensor.bytes <= block) {
           return;
         }
@@ -102,35 +91,136 @@ std::vector<std::string> Checkpoint::names_at(DriveId file, uint64_t block) cons
   return names;
 }
 
-Scenario random_scenario(uint64_t seed, const Checkpoint& checkpoint) {
-  Dice dice(seed);
+Layouts::Layouts(const Checkpoint& checkpoint)
+    : folder_(std::filesystem::path(SLUICE_BINARY_DIR) /
+              fmt::format("simulation-layouts-{}", ::getpid())) {
+  namespace fs = std::filesystem;
+  fs::remove_all(folder_);
+  const auto pack = [&](const char* name, uint32_t copies) {
+    model::PackRequest request{.source = checkpoint.folder(),
+                               .model = folder_ / name / "model",
+                               .targets = {},
+                               .codec = format::Codec::kZstd,
+                               .copies = copies};
+    fs::create_directories(request.model);
+    for (const char* const label : {"a", "b", "c"}) {
+      request.targets.push_back({.label = label, .folder = folder_ / name / label, .rate = 1.0});
+      fs::create_directories(request.targets.back().folder);
+    }
+    model::Packer(request).run({}, false);
+    return request.model;
+  };
+  const auto at = [](Layout layout) { return static_cast<size_t>(layout); };
+  models_[at(Layout::kInPlace)] = checkpoint.folder();
+  models_[at(Layout::kStripes)] = models_[at(Layout::kStripesInPlace)] = pack("stripes", 1);
+  models_[at(Layout::kTwoCopies)] = pack("copies", 2);
+  models_[at(Layout::kShardsTwice)] = checkpoint.folder();
+  volumes_[at(Layout::kStripesInPlace)] = {checkpoint.folder()};
+  volumes_[at(Layout::kShardsTwice)] = {folder_ / "shards"};
+  fs::copy(checkpoint.folder(), folder_ / "shards");
+}
+
+Layouts::~Layouts() { std::filesystem::remove_all(folder_); }
+
+namespace {
+
+// What has nothing to do with where the weights lie.
+Scenario random_setting(Dice& dice, uint64_t seed) {
   Scenario scenario;
   scenario.drives.seed = seed;
   scenario.drives.devices.clear();
-  for (uint64_t d = dice.from_to(1, 4); d > 0; --d) {
-    scenario.drives.devices.push_back(random_device(dice));
-  }
-  scenario.files = checkpoint.files();
-  for (io::SimFile& file : scenario.files) {
-    file.device = dice.below(scenario.drives.devices.size());
-  }
   scenario.drives.collect_delay_max = dice.one_in(2) ? dice.time(milliseconds(5)) : Nanos(0);
   scenario.memory_share = dice.one_in(3) ? 0 : dice.unit();
   scenario.prefill_rows = static_cast<uint32_t>(dice.from_to(1, 16));
-  scenario.read_bytes = io::kBlockBytes << dice.below(9);
-  scenario.bytes_in_flight = scenario.read_bytes * dice.from_to(1, 32);
+  scenario.piece_bytes = io::kBlockBytes << dice.below(9);
+  scenario.bytes_in_flight = scenario.piece_bytes * dice.from_to(1, 32);
   scenario.computing_max =
       dice.one_in(2) ? microseconds(1) + dice.time(milliseconds(10)) : Nanos(1);
   return scenario;
 }
 
-Nanos longest_time(const std::vector<io::SimRead>& history, const Scenario& scenario) {
+// Nothing that it gives can be trusted. Only packs have checksums, so the shards of a released
+// checkpoint are spared what nobody could notice.
+void do_the_worst(Dice& dice, io::SimDevice& device, bool checked) {
+  const auto chance = [&] { return dice.one_in(2) ? 0 : dice.one_in(4) ? 1 : dice.unit(); };
+  device.faults_per_place = io::SimFault::kForGood;
+  device.error_chance = chance();
+  device.short_chance = chance();
+  if (dice.one_in(2)) {
+    // Short and often, or long and seldom: what hangs keeps its memory, and there is little.
+    const bool often = dice.one_in(2);
+    device.stall_chance = often ? dice.unit() : dice.scale(0.001, 0.02);
+    device.stall = dice.time(often ? Nanos(milliseconds(300)) : std::chrono::seconds(20));
+  }
+  if (!checked) return;
+  device.flip_chance = chance();
+  device.misdirect_chance = chance();
+}
+
+}  // namespace
+
+Scenario random_scenario(uint64_t seed) {
+  Dice dice(seed);
+  Scenario scenario = random_setting(dice, seed);
+  for (uint64_t d = dice.from_to(1, 4); d > 0; --d) {
+    scenario.drives.devices.push_back(random_device(dice));
+  }
+  return scenario;
+}
+
+Scenario random_survivable_scenario(uint64_t seed) {
+  Dice dice(seed);
+  Scenario scenario = random_setting(dice, seed);
+  constexpr std::array kWithCopies = {Layout::kStripesInPlace, Layout::kTwoCopies,
+                                      Layout::kShardsTwice};
+  scenario.layout = kWithCopies[dice.below(kWithCopies.size())];
+  const bool twice = scenario.layout == Layout::kShardsTwice;
+  const size_t volumes = twice ? 2 : scenario.layout == Layout::kTwoCopies ? 3 : 4;
+  for (size_t v = 0; v < volumes; ++v) scenario.drives.devices.push_back(random_device(dice));
+  const auto spoil = [&](size_t device, bool checked) {
+    do_the_worst(dice, scenario.drives.devices[device], checked);
+    if (dice.one_in(3)) return;
+    const Nanos from = dice.time(milliseconds(200));
+    const bool for_good = dice.one_in(2);
+    scenario.outages.push_back(
+        {.device = device,
+         .from = from,
+         .until = for_good ? Nanos::max() : from + dice.time(std::chrono::seconds(2))});
+  };
+  if (scenario.layout == Layout::kStripesInPlace) {
+    // Device 0 has the shards, the others have the packs.
+    const bool shards = dice.one_in(2);
+    for (size_t v = shards ? 0 : 1; v < (shards ? 1 : volumes); ++v) spoil(v, !shards);
+  } else {
+    spoil(dice.below(volumes), !twice);
+  }
+  return scenario;
+}
+
+std::vector<size_t> devices_of(const Scenario& scenario,
+                               std::span<const format::StoredFile> files) {
+  std::vector<size_t> devices;
+  std::vector<uint32_t> volumes;  // That have files, in the order of their first.
+  for (size_t f = 0; f < files.size(); ++f) {
+    if (scenario.layout == Layout::kInPlace) {
+      devices.push_back((f * 7 + scenario.drives.seed) % scenario.drives.devices.size());
+      continue;
+    }
+    auto at = std::ranges::find(volumes, files[f].volume);
+    if (at == volumes.end()) at = volumes.insert(at, files[f].volume);
+    devices.push_back(static_cast<size_t>(at - volumes.begin()));
+  }
+  return devices;
+}
+
+Nanos longest_time(const std::vector<io::SimRead>& history, const Scenario& scenario,
+                   const std::vector<size_t>& devices) {
   // In means, of what is exponential: minus the logarithm of the least number that is drawn.
   constexpr int kLongestAddition = 37;
   const auto seconds = [](Nanos time) { return static_cast<double>(time.count()) * 1e-9; };
   double sum = 0;
   for (const io::SimRead& read : history) {
-    const io::SimDevice& device = scenario.drives.devices[scenario.files[read.drive.value].device];
+    const io::SimDevice& device = scenario.drives.devices[devices[read.file.value]];
     sum += device.tail_factor * seconds(device.latency + device.latency_spread * kLongestAddition);
     sum += seconds(device.stall + scenario.drives.collect_delay_max);
     sum += static_cast<double>(read.bytes) * (1 + device.rate_jitter) /
