@@ -132,7 +132,8 @@ const char* trouble_of(const ReadTraceHeader& header) {
 
 /// Why a read cannot be; empty when it can.
 const char* trouble_of(const ReadTraceHeader& header, uint64_t segments, const FileRead& read) {
-  constexpr auto kTimeMax = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  // Half of the range, so that start and duration may be added.
+  constexpr auto kTimeMax = static_cast<uint64_t>(std::numeric_limits<int64_t>::max() / 2);
   if (read.duration > kTimeMax || read.started > kTimeMax) return "its time cannot be";
   if (read.segment >= segments) return "its segment is not in the header";
   if (read.file >= header.files.size()) return "its file is not in the header";

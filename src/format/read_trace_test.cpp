@@ -144,11 +144,11 @@ TEST(ReadTrace, TheBytesAreThoseOfTheManual) {
                                   .panels = {"t"},
                                   .experts = {{.layer = 2, .first = {1}, .count = 3}}};
   EXPECT_EQ(text(encode_read_header(header)),
-            std::string("SLRD\x53\0\0\0\1\0\0\0\xff\0\0\0\0\0\0\0"
+            std::string("SLRD\x4b\0\0\0\1\0\0\0\xff\0\0\0\0\0\0\0"
                         "\1\0\0\0\1\0\0\0p\1\0\0\0\1\0\0\0o\1\0\0\0\1\0\0\0d"
                         "\1\0\0\0\0\0\1\0\0\0f\1\0\0\0\1\0\0\0t"
                         "\1\0\0\0\2\0\0\0\1\0\0\0\3\0\0\0",
-                        82));
+                        83));
   const TracedRead read = {.started = Nanos(1),
                            .duration = Nanos(2),
                            .round = 3,
