@@ -2,21 +2,34 @@
 
 #include "base/error.h"
 #include "format/attempt.h"
+#include "io/timed_read.h"
 
 #include <algorithm>
 #include <optional>
 #include <string>
 
 namespace sluice::format {
+namespace {
+
+// How long a copy is waited for when there is another, and for how long it then comes last.
+constexpr Nanos kPatience = std::chrono::milliseconds(200);
+constexpr Nanos kHangsFor = std::chrono::seconds(10);
+
+Nanos steady_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+}  // namespace
 
 void StorageReader::read(ShardId shard, uint64_t offset, std::span<std::byte> into) {
   while (!into.empty()) {
     storage_.find(shard, offset, sources_);
+    put_hanging_last();
     std::optional<Error> trouble;
     size_t done = 0;
     for (const ShardSource& source : sources_) {
       const size_t bytes = std::min<uint64_t>(into.size(), source.bytes);
-      const std::optional<Error> error = attempt([&] { read_from(source, into.first(bytes)); });
+      const bool last = &source == &sources_.back();
+      const std::optional<Error> error =
+          attempt([&] { read_from(source, into.first(bytes), last); });
       if (!error) {
         done = bytes;
         break;
@@ -33,30 +46,37 @@ void StorageReader::read(ShardId shard, uint64_t offset, std::span<std::byte> in
   }
 }
 
-void StorageReader::read_from(const ShardSource& source, std::span<std::byte> into) {
+void StorageReader::put_hanging_last() {
+  if (files_.empty()) files_.resize(storage_.files().size());
+  const Nanos now = steady_now();
+  std::ranges::stable_partition(sources_, [&](const ShardSource& source) {
+    return files_[source.holder.file.value].hangs_until <= now;
+  });
+}
+
+void StorageReader::read_from(const ShardSource& source, std::span<std::byte> into, bool last) {
   if (source.piece_bytes == 0) {
-    open(source.holder.file).read(source.holder.offset, into);
+    read_file(source.holder.file, source.holder.offset, into, last);
     return;
   }
   if (!has_piece_ || piece_file_ != source.holder.file || piece_offset_ != source.holder.offset) {
-    load_piece(source);
+    load_piece(source, last);
   }
   std::ranges::copy(std::span(piece_).subspan(source.skip, into.size()), into.begin());
 }
 
-void StorageReader::load_piece(const ShardSource& source) {
+void StorageReader::load_piece(const ShardSource& source, bool last) {
   const Holder& holder = source.holder;
   has_piece_ = false;
   piece_.resize(source.piece_bytes);
-  const io::InputFile& file = open(holder.file);
-  file.read(holder.offset, std::span(piece_).first(holder.stored_bytes));
+  read_file(holder.file, holder.offset, std::span(piece_).first(holder.stored_bytes), last);
   const PieceVerdict verdict = decoder_.accept(holder, piece_);
   if (verdict != PieceVerdict::kGood) {
     throw Error(
         ErrorCode::kCorrupt,
         "{}: the piece of {} bytes at byte {} {}; the file is damaged: delete it and pack "
         "its shard again",
-        file.path(), holder.stored_bytes, holder.offset,
+        storage_.files()[holder.file.value].path.string(), holder.stored_bytes, holder.offset,
         verdict == PieceVerdict::kWrongChecksum ? "has a wrong checksum" : "cannot be decoded");
   }
   has_piece_ = true;
@@ -64,13 +84,17 @@ void StorageReader::load_piece(const ShardSource& source) {
   piece_offset_ = holder.offset;
 }
 
-const io::InputFile& StorageReader::open(FileId file) {
-  if (files_.empty()) files_.resize(storage_.files().size());
-  std::unique_ptr<io::InputFile>& opened = files_[file.value];
-  if (opened == nullptr) {
-    opened = std::make_unique<io::InputFile>(storage_.files()[file.value].path.string());
+void StorageReader::read_file(FileId id, uint64_t offset, std::span<std::byte> into, bool last) {
+  File& file = files_[id.value];
+  const std::string path = storage_.files()[id.value].path.string();
+  if (file.opened == nullptr) file.opened = std::make_shared<io::InputFile>(path);
+  if (last) {
+    file.opened->read(offset, into);
+  } else if (!io::read_within(file.opened, offset, into, kPatience)) {
+    file.hangs_until = steady_now() + kHangsFor;
+    throw Error(ErrorCode::kIo, "{}: has not answered for {} ms", path,
+                std::chrono::duration_cast<std::chrono::milliseconds>(kPatience).count());
   }
-  return *opened;
 }
 
 }  // namespace sluice::format

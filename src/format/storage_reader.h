@@ -18,20 +18,27 @@ class StorageReader {
   /// `storage` must outlive it.
   explicit StorageReader(const Storage& storage) : storage_(storage) {}
 
-  /// Fills `into` from byte `offset` of a shard. A copy that cannot be read, or whose checksum is
-  /// wrong, is passed over for the next. Throws Error when none is left: kIo or kCorrupt that names
-  /// the files and why they did not serve, kNotFound when nobody has the bytes.
+  /// Fills `into` from byte `offset` of a shard. A copy that cannot be read, does not come in time
+  /// or has a wrong checksum is passed over for the next; the last one is waited for. Throws Error
+  /// when none is left: kIo or kCorrupt that names the files and why they did not serve, kNotFound
+  /// when nobody has the bytes.
   void read(ShardId shard, uint64_t offset, std::span<std::byte> into);
 
  private:
-  void read_from(const ShardSource& source, std::span<std::byte> into);
-  void load_piece(const ShardSource& source);
-  const io::InputFile& open(FileId file);
+  struct File {
+    std::shared_ptr<io::InputFile> opened;  // Null until it is read.
+    Nanos hangs_until{};                    // By the steady clock: others are asked first.
+  };
+
+  void put_hanging_last();
+  void read_from(const ShardSource& source, std::span<std::byte> into, bool last);
+  void load_piece(const ShardSource& source, bool last);
+  void read_file(FileId file, uint64_t offset, std::span<std::byte> into, bool last);
 
   const Storage& storage_;
-  std::vector<std::unique_ptr<io::InputFile>> files_;  // By id; null until it is read.
-  std::vector<ShardSource> sources_;                   // Of the current read.
-  std::vector<std::byte> piece_;                       // Decoded; whose, the next two say.
+  std::vector<File> files_;           // By id.
+  std::vector<ShardSource> sources_;  // Of the current read.
+  std::vector<std::byte> piece_;      // Decoded; whose, the next two say.
   FileId piece_file_;
   uint64_t piece_offset_ = 0;
   bool has_piece_ = false;

@@ -15,6 +15,8 @@ constexpr double kRateHalfLifeSeconds = 0.5, kLatencyDoublingSeconds = 5;
 // Reads in flight, in pieces, while nothing is known and at least.
 constexpr uint64_t kWindowPiecesMin = 2;
 constexpr double kWindowGain = 2;
+// One bad read, of a drive that others can replace, must not shut it out for good. In reads.
+constexpr int kIdleFactor = 20;
 constexpr uint32_t kFailuresBeforeQuarantine = 3;
 constexpr Nanos kQuarantineMin = std::chrono::milliseconds(250),
                 kQuarantineMax = std::chrono::seconds(30);
@@ -71,6 +73,10 @@ uint64_t DriveModel::window_bytes(Nanos now) const {
   const double wanted = std::max(kWindowGain * rate_ * latency_ns_ * 1e-9,
                                  static_cast<double>(kWindowPiecesMin * options_.piece_bytes));
   return static_cast<uint64_t>(std::min(wanted, static_cast<double>(options_.window_bytes_max)));
+}
+
+bool DriveModel::stale(Nanos now) const {
+  return in_flight_ == 0 && now - learned_at_ > kIdleFactor * expected(options_.piece_bytes);
 }
 
 Nanos DriveModel::expected(uint64_t bytes) const {

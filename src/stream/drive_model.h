@@ -45,6 +45,9 @@ class DriveModel {
   [[nodiscard]] double rate() const { return rate_; }
   /// Of a read that meets no other; 0 while unknown.
   [[nodiscard]] Nanos latency() const { return Nanos(static_cast<int64_t>(latency_ns_)); }
+  /// It has been idle for so long that what is known of it may be wrong, and trying it with one
+  /// read costs little beside that time.
+  [[nodiscard]] bool stale(Nanos now) const;
   /// When a read of that many bytes would end, counted from now, after what is in flight.
   [[nodiscard]] Nanos expected(uint64_t bytes) const;
   /// After this time a read that started so is stalled.

@@ -189,7 +189,8 @@ bool PieceScheduler::other_holder(const Job& job, uint32_t p, DriveId drive, Nan
 
 // Whether the other holders, if they were left with all that waits for them, would still have the
 // piece before this drive could. Never so for the one that would have it first by itself, so that
-// they do not all leave it to each other. Drives that are not known yet are given a chance.
+// they do not all leave it to each other. Drives that are not known, or
+// not any more, are given a chance.
 bool PieceScheduler::better_elsewhere(const Job& job, uint32_t p, DriveId id, Nanos now) const {
   const DriveModel& mine = drives_[id.value].model;
   const format::Piece& piece = job.pieces[p];
@@ -210,7 +211,7 @@ bool PieceScheduler::better_elsewhere(const Job& job, uint32_t p, DriveId id, Na
     waiting = std::max(waiting, before);
     alone = std::min(alone, other.expected(piece.bytes));
   }
-  if (rate <= 0 || mine.rate() <= 0) return false;
+  if (rate <= 0 || mine.rate() <= 0 || mine.stale(now)) return false;
   const Nanos together{static_cast<int64_t>(static_cast<double>(in_flight + waiting) / rate * 1e9)};
   return mine.expected(piece.bytes) > std::max(together, alone);
 }

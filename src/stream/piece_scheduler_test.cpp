@@ -139,6 +139,23 @@ TEST(PieceScheduler, ASlowDriveLeavesTheLastPiecesToAFastOne) {
   EXPECT_NE(many.start().find("@1"), std::string::npos);
 }
 
+TEST(PieceScheduler, OneBadReadDoesNotShutADriveOut) {
+  Table table(2);
+  table.teach(0, milliseconds(1));
+  table.teach(1, milliseconds(100));
+  const auto used = [&] {
+    table.add(Priority::kExpert, {{0, 1}, {0, 1}});
+    const bool both = table.start().find("@1") != std::string::npos;
+    table.now += milliseconds(1);
+    table.end_all();
+    return both;
+  };
+  EXPECT_FALSE(used());
+  table.now += seconds(5);
+  EXPECT_TRUE(used()) << "it is tried after a while";
+  EXPECT_TRUE(used()) << "and it has shown that it is fast";
+}
+
 TEST(PieceScheduler, EqualDrivesNeverLeaveItToEachOther) {
   for (uint16_t drives = 2; drives <= 5; ++drives) {
     Table table(drives);

@@ -15,6 +15,8 @@ namespace {
 
 /// Only a missed wake() could make it matter; every wait is followed by another look at the state.
 constexpr Nanos kWaitAtMost = std::chrono::seconds(60);
+/// A slot may be given back meanwhile.
+constexpr Nanos kNextRescue = std::chrono::milliseconds(5);
 
 /// What a read's end means for its drive. An unplugged one does not come back by asking again.
 PieceOutcome outcome_for_drive(const EndedRead& ended) {
@@ -120,16 +122,23 @@ void WeightStreamer::Impl::report_loss(const Arrival& loss) const {
 // holds are lost after a while.
 void WeightStreamer::Impl::look_for_stalls() {
   const Nanos now = drives.now();
-  for (const JobId job : scheduler.find_stalled(now)) rescue(job.value);
+  rescue_again = false;
+  for (const JobId job : scheduler.find_stalled(now)) rescue_again |= !rescue(job.value);
   while (const std::optional<PieceRead> read = scheduler.find_hopeless(options.read_timeout, now)) {
-    lose(read->job.value, {.read = *read, .outcome = ReadOutcome::kNoAnswer, .ended = now});
+    const EndedRead given_up{.read = *read, .outcome = ReadOutcome::kNoAnswer, .ended = now};
+    count(given_up, table.slot(read->job.value).segment);
+    lose(read->job.value, given_up);
   }
 }
 
-// A read under way cannot be called back and owns its memory, so the segment moves.
-void WeightStreamer::Impl::rescue(uint32_t index) {
+// A read under way cannot be called back and owns its memory, so the segment moves. False when
+// there is no slot for it now.
+bool WeightStreamer::Impl::rescue(uint32_t index) {
   const std::optional<uint32_t> fresh = table.relocate(index);
-  if (!fresh) return drop_abandoned();
+  if (!fresh) {
+    drop_abandoned();
+    return false;
+  }
   std::byte* const from = arena.data() + table.slot(index).memory_offset;
   std::byte* const to = memory_of(*fresh).data();
   const std::vector<format::Piece>& pieces = scheduler.pieces_under_way({index});
@@ -140,12 +149,14 @@ void WeightStreamer::Impl::rescue(uint32_t index) {
   drop_abandoned();
   scheduler.continue_as({index}, {*fresh});
   ++counters.rescues;
+  return true;
 }
 
 // How long the drives may be waited for until something is to be looked at again.
 Nanos WeightStreamer::Impl::wait_limit() {
   const Nanos now = drives.now(), look_again = scheduler.look_again(now);
   Nanos limit = kWaitAtMost;
+  if (rescue_again) limit = kNextRescue;
   if (look_again != Nanos::max()) limit = std::min(limit, look_again - now);
   if (scheduler.bytes_in_flight() > 0) limit = std::min(limit, options.read_timeout);
   return std::max(limit, Nanos(1000));

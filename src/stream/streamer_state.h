@@ -61,7 +61,7 @@ struct WeightStreamer::Impl {
   void arrived(uint32_t index);
   void lose(uint32_t index, const EndedRead& failure);
   void look_for_stalls();
-  void rescue(uint32_t index);
+  bool rescue(uint32_t index);
   [[nodiscard]] Nanos wait_limit();
   void step(std::unique_lock<std::mutex>& lock);
   void run();
@@ -85,6 +85,7 @@ struct WeightStreamer::Impl {
   StreamerCounters counters;
   std::vector<DriveCounters> by_drive;
   Nanos last_good_read{};
+  bool rescue_again = false;  // A segment that hangs found no slot.
   bool stop = false;
 
   PieceReads reads;  // The reading thread's: filled under the mutex, submitted without it.
