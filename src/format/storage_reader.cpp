@@ -87,10 +87,10 @@ void StorageReader::load_piece(const ShardSource& source, bool last) {
 void StorageReader::read_file(FileId id, uint64_t offset, std::span<std::byte> into, bool last) {
   File& file = files_[id.value];
   const std::string path = storage_.files()[id.value].path.string();
-  if (file.opened == nullptr) file.opened = std::make_shared<io::InputFile>(path);
   if (last) {
+    if (file.opened == nullptr) file.opened = std::make_unique<io::InputFile>(path);
     file.opened->read(offset, into);
-  } else if (!io::read_within(file.opened, offset, into, kPatience)) {
+  } else if (!io::read_within(path, offset, into, kPatience)) {
     file.hangs_until = steady_now() + kHangsFor;
     throw Error(ErrorCode::kIo, "{}: has not answered for {} ms", path,
                 std::chrono::duration_cast<std::chrono::milliseconds>(kPatience).count());

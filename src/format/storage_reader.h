@@ -26,7 +26,7 @@ class StorageReader {
 
  private:
   struct File {
-    std::shared_ptr<io::InputFile> opened;  // Null until it is read.
+    std::unique_ptr<io::InputFile> opened;  // Null until it is waited for.
     Nanos hangs_until{};                    // By the steady clock: others are asked first.
   };
 

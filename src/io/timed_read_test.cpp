@@ -21,10 +21,10 @@ TEST(TimedRead, GivesTheBytesOrSaysThatTheyDidNotComeInTime) {
   const std::string path = testing::TempDir() + "timed-read-" + std::to_string(::getpid());
   std::ofstream(path) << "abcdefgh";
   std::vector<std::byte> into(3);
-  EXPECT_TRUE(read_within(std::make_shared<InputFile>(path), 2, into, minutes(1)));
+  EXPECT_TRUE(read_within(path, 2, into, minutes(1)));
   EXPECT_EQ(into[0], std::byte{'c'});
   EXPECT_EQ(into[2], std::byte{'e'});
-  EXPECT_THROW((void)read_within(std::make_shared<InputFile>(path), 7, into, minutes(1)), Error);
+  EXPECT_THROW((void)read_within(path, 7, into, minutes(1)), Error);
   std::filesystem::remove(path);
 }
 

@@ -163,6 +163,10 @@ std::string UringDrives::start() {
   const int result = io_uring_register_files(ring_.get(), descriptors.data(),
                                              static_cast<unsigned>(descriptors.size()));
   if (result < 0) return std::string("it does not take the files: ") + std::strerror(-result);
+  // Reads that the kernel can only make by waiting take a thread of it each. It has few, and those
+  // of one drive that hangs would keep those of the others from starting.
+  std::array<unsigned, 2> threads = {options_.reads_in_flight, 0};
+  (void)io_uring_register_iowq_max_workers(ring_.get(), threads.data());
   watch_event();
   flush();
   return {};

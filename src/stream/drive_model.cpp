@@ -21,8 +21,9 @@ constexpr uint32_t kFailuresBeforeQuarantine = 3;
 constexpr Nanos kQuarantineMin = std::chrono::milliseconds(250),
                 kQuarantineMax = std::chrono::seconds(30);
 // Hosts pause virtual machines, and drives collect garbage, for tens of milliseconds: shorter
-// delays are not worth reading anything twice.
-constexpr Nanos kStallMin = std::chrono::milliseconds(50);
+// delays are not worth reading anything twice. A drive that needs more than the longest for what it
+// was given is better left to what only it has.
+constexpr Nanos kStallMin = std::chrono::milliseconds(50), kStallMax = std::chrono::seconds(1);
 constexpr double kStallFactor = 8;
 
 double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
@@ -87,8 +88,8 @@ Nanos DriveModel::expected(uint64_t bytes) const {
 
 Nanos DriveModel::stall_limit(const Started& started) const {
   const double transfer = rate_ > 0 ? static_cast<double>(started.queued) / rate_ * 1e9 : 0;
-  return std::max(kStallMin,
-                  Nanos(static_cast<int64_t>(kStallFactor * std::max(transfer, latency_ns_))));
+  const Nanos usual(static_cast<int64_t>(kStallFactor * std::max(transfer, latency_ns_)));
+  return std::clamp(usual, kStallMin, kStallMax);
 }
 
 }  // namespace sluice::stream

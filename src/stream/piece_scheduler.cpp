@@ -296,6 +296,14 @@ std::vector<JobId> PieceScheduler::find_stalled(Nanos now) {
   return found;
 }
 
+bool PieceScheduler::all_stalled() const {
+  return std::ranges::all_of(reading_, [&](uint32_t j) {
+    return std::ranges::all_of(jobs_[j].progress, [](const PieceProgress& piece) {
+      return piece.state != PieceState::kReading || piece.stalled;
+    });
+  });
+}
+
 void PieceScheduler::continue_as(JobId stalled, JobId fresh) {
   const Job& old = jobs_[stalled.value];
   Job& job = jobs_[fresh.value];

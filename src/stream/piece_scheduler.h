@@ -100,6 +100,8 @@ class PieceScheduler {
 
   /// Jobs that only stalled reads keep from being complete, and that other drives could give.
   [[nodiscard]] std::vector<JobId> find_stalled(Nanos now);
+  /// No read is under way but those that are stalled, so that nothing will happen by itself.
+  [[nodiscard]] bool all_stalled() const;
   /// Continues a stalled job as another one, which has a copy of what was there: queues the pieces
   /// that are not, for other holders. The old job is then to be dropped.
   void continue_as(JobId stalled, JobId fresh);

@@ -13,6 +13,7 @@ using format::SegmentKind;
 SlotTable::SlotTable(std::span<const format::Segment> segments, const SlotTableOptions& options)
     : segments_(segments),
       expert_slots_max_(options.slots - options.spine_slots),
+      slot_bytes_(options.slot_bytes),
       policy_(segments.size(), options.policy),
       memory_bytes_(options.slots * options.slot_bytes),
       slots_(options.slots + options.pinned.size()),
@@ -57,10 +58,11 @@ std::optional<uint32_t> SlotTable::start(SegmentId segment, bool hint, uint64_t 
   SLUICE_CHECK(find(segment) == kNone);
   const format::Segment& wanted = segments_[segment.value];
   const uint32_t home = home_of_[segment.value];
-  if (home != kNone && slots_[home].abandoned)
-    return std::nullopt;  // Its old reads still land there.
+  // While old reads still land there, a pinned segment makes do with another slot.
+  const bool at_home = home != kNone && !slots_[home].abandoned;
+  if (!at_home && wanted.memory_bytes > slot_bytes_) return std::nullopt;
   const std::optional<uint32_t> taken =
-      home != kNone ? std::optional(home) : take_slot(wanted.kind, hint, waiting);
+      at_home ? std::optional(home) : take_slot(wanted.kind, hint, waiting);
   if (!taken) return std::nullopt;
   Slot& slot = slots_[*taken];
   slot.segment = segment;
@@ -84,15 +86,20 @@ bool SlotTable::full_for(SegmentKind kind) const {
 
 std::optional<uint32_t> SlotTable::take_slot(SegmentKind kind, bool hint, uint64_t waiting) {
   const bool experts_full = full_for(kind);
-  if (!experts_full) {
-    if (!in(SlotState::kEmpty).empty()) return in(SlotState::kEmpty).front();
-    if (!in(SlotState::kIdleSpine).empty()) return evict(in(SlotState::kIdleSpine).front());
+  if (const std::optional<uint32_t> unused = experts_full ? std::nullopt : take_unused()) {
+    return unused;
   }
   if (const std::optional<SegmentId> expert = policy_.lowest()) {
     const uint32_t lowest = find(*expert);
     if (!hint || slots_[lowest].round_used + kHintEvictsAfterRounds <= round_) return evict(lowest);
   }
   return hint ? std::nullopt : take_from_hint(experts_full, waiting);
+}
+
+std::optional<uint32_t> SlotTable::take_unused() {
+  if (!in(SlotState::kEmpty).empty()) return in(SlotState::kEmpty).front();
+  if (!in(SlotState::kIdleSpine).empty()) return evict(in(SlotState::kIdleSpine).front());
+  return std::nullopt;
 }
 
 std::optional<uint32_t> SlotTable::take_from_hint(bool expert_only, uint64_t waiting) {
@@ -150,9 +157,10 @@ void SlotTable::abandon(uint32_t index_) {
 }
 
 std::optional<uint32_t> SlotTable::relocate(uint32_t index_) {
-  if (slots_[index_].permanent) return std::nullopt;
-  const std::optional<uint32_t> taken =
-      take_slot(slots_[index_].kind, /*hint=*/false, /*waiting=*/0);
+  if (segments_[slots_[index_].segment.value].memory_bytes > slot_bytes_) return std::nullopt;
+  std::optional<uint32_t> taken = take_slot(slots_[index_].kind, /*hint=*/false, /*waiting=*/0);
+  // The slots of all experts may hang, and the spine takes its own back from idle experts.
+  if (!taken) taken = take_unused();
   if (!taken) return std::nullopt;
   Slot& old = slots_[index_];
   Slot& slot = slots_[*taken];

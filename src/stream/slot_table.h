@@ -110,7 +110,8 @@ class SlotTable {
   /// waiters.
   void abandon(uint32_t index);
   /// Lets a segment that is loading go on in another slot, with its waiters; the old slot is
-  /// abandoned. Nothing when it is pinned or there is no slot now.
+  /// abandoned. A pinned one is then as others are until it is given up. Experts may have slots of
+  /// the spine for this. Nothing when it is too long for a slot or there is none now.
   std::optional<uint32_t> relocate(uint32_t index);
   /// The slots that a call above abandoned since the last call of this.
   [[nodiscard]] std::vector<uint32_t> take_abandoned() { return std::exchange(abandoned_now_, {}); }
@@ -131,11 +132,13 @@ class SlotTable {
   void move(uint32_t index, SlotState state, bool to_front = false);
   [[nodiscard]] bool full_for(format::SegmentKind kind) const;
   std::optional<uint32_t> take_slot(format::SegmentKind kind, bool hint, uint64_t waiting);
+  std::optional<uint32_t> take_unused();
   std::optional<uint32_t> take_from_hint(bool expert_only, uint64_t waiting);
   uint32_t evict(uint32_t index);
 
   const std::span<const format::Segment> segments_;
   const uint64_t expert_slots_max_;
+  const uint64_t slot_bytes_;
   CachePolicy policy_;
   uint64_t memory_bytes_ = 0;
   std::vector<Slot> slots_;

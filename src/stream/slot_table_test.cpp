@@ -147,9 +147,17 @@ TEST_F(SlotTableTest, ASegmentWhoseReadsHangGoesOnInAnotherSlot) {
 
   SlotTable full = table(1, 0, {{3}});
   const uint32_t pinned = *full.start({3}, false, 0);
-  EXPECT_FALSE(full.relocate(pinned).has_value()) << "its memory is elsewhere";
-  const uint32_t only = *full.start({10}, false, 0);
-  EXPECT_FALSE(full.relocate(only).has_value()) << "there is no other slot";
+  full.slot(pinned).reads_in_flight = 1;
+  const std::optional<uint32_t> away = full.relocate(pinned);
+  ASSERT_TRUE(away.has_value()) << "a pinned one, as long as its memory is not its own";
+  full.finish(*away);
+  EXPECT_TRUE(full.start({10}, false, 0).has_value()) << "it is given up as others are";
+  EXPECT_FALSE(holds(full, 3));
+  EXPECT_FALSE(full.start({3}, false, 0).has_value()) << "its old read still lands there";
+  full.slot(pinned).reads_in_flight = 0;
+  full.clear(pinned);
+  EXPECT_EQ(full.start({3}, false, 0), pinned);
+  EXPECT_FALSE(full.relocate(full.find({10})).has_value()) << "there is no other slot";
 }
 
 }  // namespace

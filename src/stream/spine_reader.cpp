@@ -58,7 +58,9 @@ PinnedBytes SpineReader::take(SegmentId panel) {
 
 bool SpineReader::resident(SegmentId panel) const {
   const std::optional<uint64_t> at = find(panel);
-  return at && pinned_[*at % order_.size()] && taken_[*at % order_.size()];
+  // One whose first read hung was pinned in vain, and may have been given up since.
+  return at && pinned_[*at % order_.size()] && taken_[*at % order_.size()] &&
+         streamer_.holds(panel);
 }
 
 PinnedBytes SpineReader::peek(SegmentId panel) {

@@ -134,7 +134,13 @@ void WeightStreamer::Impl::look_for_stalls() {
 // A read under way cannot be called back and owns its memory, so the segment moves. False when
 // there is no slot for it now.
 bool WeightStreamer::Impl::rescue(uint32_t index) {
-  const std::optional<uint32_t> fresh = table.relocate(index);
+  std::optional<uint32_t> fresh = table.relocate(index);
+  if (!fresh && scheduler.all_stalled()) {
+    // What other batches wait for with all that there is may be read again.
+    const std::optional<uint32_t> promised = table.find_promised(table.slot(index).kind);
+    if (promised) withdraw(*promised);
+    if (promised) fresh = table.relocate(index);
+  }
   if (!fresh) {
     drop_abandoned();
     return false;

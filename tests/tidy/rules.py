@@ -17,7 +17,7 @@ COLUMNS_MAX = 100
 
 # Where an exception may be caught, and why there.
 CATCH_SITES = {
-    'src/base/start_thread.cpp': 'turns the failure of the standard library into an Error',
+    'src/base/start_thread.h': 'turns the failure of the standard library into an Error',
     'src/cli/chat.cpp': 'a conversation goes on when an answer is lost or a command about a file fails',
     'src/cli/read_recorder.cpp': 'a trace that cannot be written is no reason to end the run',
     'src/cli/main.cpp': 'ends the program with a message and an exit code',
