@@ -3,6 +3,7 @@
 #include "cli/conversation.h"
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 
 #include <filesystem>
 #include <fstream>
@@ -37,15 +38,6 @@ TEST(Conversation, ComesBackAsItWas) {
     EXPECT_EQ(back[i].reasoning, messages[i].reasoning);
   }
   std::filesystem::remove(path);
-}
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Conversation, AForeignFileIsTold) {

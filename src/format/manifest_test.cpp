@@ -3,6 +3,7 @@
 #include "format/manifest.h"
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 #include "io/test_files.h"
 
 #include <filesystem>
@@ -34,15 +35,6 @@ Manifest sample() {
                     {"model-1.slpack", kSlow, {0}, 6000, 1},
                     {"model-2.slpack", kFast, {1}, 7000, 2}},
           .conversion = "--to fast --to slow"};
-}
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Ids, AreTextInOneWay) {

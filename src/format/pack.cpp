@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "format/damaged.h"
 #include "format/piece_decoder.h"
+#include "format/plain_bytes.h"
 
 #include <algorithm>
 #include <bit>
@@ -14,8 +15,6 @@ namespace sluice::format {
 namespace {
 
 using io::kBlockBytes;
-
-static_assert(std::endian::native == std::endian::little, "packs are copied as they are");
 
 constexpr std::array<char, 8> kMagic{'S', 'L', 'U', 'I', 'C', 'E', 'P', 'K'};
 constexpr uint32_t kVersion = 1;
@@ -56,19 +55,6 @@ struct FilePiece {
   uint64_t checksum;
 };
 static_assert(sizeof(FilePiece) == 24);
-
-template <class T>
-T load(std::span<const std::byte> bytes, uint64_t at = 0) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
-template <class T>
-void append(std::vector<std::byte>& out, const T& value) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  out.insert(out.end(), bytes.begin(), bytes.end());
-}
 
 uint64_t index_bytes(const PackHeader& header) {
   return header.segments * sizeof(FileSegment) + header.extents * sizeof(FileExtent) +

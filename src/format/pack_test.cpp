@@ -3,6 +3,7 @@
 #include "format/pack.h"
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 #include "format/pack_reader.h"
 #include "format/pack_writer.h"
 #include "format/piece_decoder.h"
@@ -31,15 +32,6 @@ using ::testing::HasSubstr;
 const PackFacts kFacts{.model = {0x0123456789abcdef},
                        .volume = {{0xf0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0x0f}},
                        .shard = {3}};
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 /// A segment, the bytes of its memory, and the pieces of it that a pack gets.
 struct Source {

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/crc32.h"
 #include "base/error.h"
+#include "format/plain_bytes.h"
 #include "io/drive_array.h"
 
 #include <algorithm>
@@ -15,8 +16,6 @@
 
 namespace sluice::format {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "traces are copied as they are");
 
 constexpr uint32_t kVersion = 1;
 constexpr std::array<std::string_view, 3> kMagics = {"SLRD", "READ", "ENDS"};  // By TraceBlock.
@@ -41,9 +40,7 @@ class BlockWriter {
   }
   template <class T>
   void put(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const auto bytes = std::as_bytes(std::span(&value, 1));
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    append(bytes_, value);
   }
   void put_count(size_t count) { put(static_cast<uint32_t>(count)); }
   void put_text(const std::string& text) {

@@ -3,6 +3,8 @@
 
 #include "base/crc32.h"
 #include "base/error.h"
+#include "base/test_refusal.h"
+#include "format/test_path.h"
 
 #include <cstring>
 #include <filesystem>
@@ -61,38 +63,6 @@ ReadTraceEnd sample_end() {
           {.bytes = {9, 10}, .reads = {11, 12, 13}}}};
 }
 
-/// A path that nobody else uses; the file goes away with this.
-class TracePath {
- public:
-  TracePath() : path_(std::filesystem::path(SLUICE_BINARY_DIR) / name()) {}
-  ~TracePath() { std::filesystem::remove(path_); }
-  TracePath(const TracePath&) = delete;
-  TracePath& operator=(const TracePath&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& get() const { return path_; }
-  [[nodiscard]] std::string bytes() const {
-    std::ifstream in(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
-
- private:
-  static std::string name() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return fmt::format("{}-{}.slrd", test->name(), ::getpid());
-  }
-  const std::filesystem::path path_;
-};
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
 std::vector<ReadBlock> blocks_in(ReadTraceReader& reader) {
   std::vector<ReadBlock> blocks;
   for (ReadBlock block; reader.next(block);) blocks.push_back(block);
@@ -100,7 +70,7 @@ std::vector<ReadBlock> blocks_in(ReadTraceReader& reader) {
 }
 
 TEST(ReadTrace, ComesBackAsItWas) {
-  const TracePath path;
+  const TestPath path(".slrd");
   const std::vector<TracedRead> reads = sample_reads(kReadBlockMax + 2);
   {
     ReadTraceWriter writer(path.get(), sample_header());
@@ -177,7 +147,7 @@ TEST(ReadTrace, TheBytesAreThoseOfTheManual) {
 }
 
 TEST(ReadTrace, ACutOrDamagedEndIsLeftOut) {
-  const TracePath path;
+  const TestPath path(".slrd");
   {
     ReadTraceWriter writer(path.get(), sample_header());
     writer.append(sample_reads(1), 0);
@@ -201,7 +171,7 @@ TEST(ReadTrace, ACutOrDamagedEndIsLeftOut) {
 }
 
 TEST(ReadTrace, ADamagedHeaderIsRefused) {
-  const TracePath path;
+  const TestPath path(".slrd");
   {
     const ReadTraceWriter writer(path.get(), sample_header());
   }

@@ -3,15 +3,13 @@
 #include "base/check.h"
 #include "base/crc32.h"
 #include "base/error.h"
+#include "format/plain_bytes.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace sluice::format {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "traces are copied as they are");
 
 constexpr uint32_t kTraceMagic = 0x54524C53;  // "SLRT"
 constexpr uint32_t kPassMagic = 0x53534150;   // "PASS"
@@ -42,19 +40,6 @@ struct FileRow {
 static_assert(sizeof(FileRow) == sizeof(RouteRow));
 
 constexpr uint64_t kCrcBytes = sizeof(uint32_t);
-
-template <class T>
-T load(std::span<const std::byte> bytes, uint64_t at = 0) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
-template <class T>
-void append(std::vector<std::byte>& out, const T& value) {
-  const auto bytes = std::as_bytes(std::span(&value, 1));
-  out.insert(out.end(), bytes.begin(), bytes.end());
-}
 
 /// The routes of one row in one layer: experts, then their weights.
 struct LayerPart {

@@ -3,6 +3,8 @@
 
 #include "base/crc32.h"
 #include "base/error.h"
+#include "base/test_refusal.h"
+#include "format/test_path.h"
 
 #include <algorithm>
 #include <cstring>
@@ -43,45 +45,13 @@ RoutePass sample_pass(uint32_t rows, PassKind kind = PassKind::kPrefill) {
   return pass;
 }
 
-/// A path that nobody else uses; the file goes away with this.
-class TracePath {
- public:
-  TracePath() : path_(std::filesystem::path(SLUICE_BINARY_DIR) / name()) {}
-  ~TracePath() { std::filesystem::remove(path_); }
-  TracePath(const TracePath&) = delete;
-  TracePath& operator=(const TracePath&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& get() const { return path_; }
-  [[nodiscard]] std::string bytes() const {
-    std::ifstream in(path_, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  void write(const std::string& bytes) const { std::ofstream(path_, std::ios::binary) << bytes; }
-
- private:
-  static std::string name() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return fmt::format("{}-{}.slrt", test->name(), ::getpid());
-  }
-  const std::filesystem::path path_;
-};
-
-std::vector<RoutePass> passes_in(const TracePath& path, uint64_t left_out = 0) {
+std::vector<RoutePass> passes_in(const TestPath& path, uint64_t left_out = 0) {
   RouteTraceReader reader(path.get());
   EXPECT_EQ(reader.header(), kHeader);
   std::vector<RoutePass> passes;
   for (RoutePass pass; reader.next(pass);) passes.push_back(pass);
   EXPECT_EQ(reader.bytes_left_out(), left_out);
   return passes;
-}
-
-std::string refusal(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 TEST(Crc32, IsThatOfZlib) {
@@ -91,7 +61,7 @@ TEST(Crc32, IsThatOfZlib) {
 }
 
 TEST(RouteTrace, ComesBackAsItWas) {
-  const TracePath path;
+  const TestPath path(".slrt");
   std::vector<RoutePass> written = {sample_pass(3), sample_pass(1, PassKind::kDecode)};
   {
     RouteTraceWriter writer(path.get(), kHeader);
@@ -123,7 +93,7 @@ TEST(RouteTrace, TheBytesAreThoseOfTheManual) {
 }
 
 TEST(RouteTrace, ACutOrDamagedEndIsLeftOut) {
-  const TracePath path;
+  const TestPath path(".slrt");
   {
     RouteTraceWriter writer(path.get(), kHeader);
     for (int i = 0; i < 2; ++i) {
@@ -144,7 +114,7 @@ TEST(RouteTrace, ACutOrDamagedEndIsLeftOut) {
 }
 
 TEST(RouteTrace, ADamagedHeaderIsRefused) {
-  const TracePath path;
+  const TestPath path(".slrt");
   {
     const RouteTraceWriter writer(path.get(), kHeader);
   }
@@ -198,7 +168,7 @@ TEST(RouteTrace, ReservedFieldsMustBeZero) {
 }
 
 TEST(RouteTrace, GoesOnAtAMark) {
-  const TracePath path;
+  const TestPath path(".slrt");
   RoutePass first = sample_pass(2), lost = sample_pass(5), second = sample_pass(1);
   RouteTraceMark mark;
   {
@@ -225,7 +195,7 @@ TEST(RouteTrace, GoesOnAtAMark) {
 }
 
 TEST(RouteTrace, AModelThatItCannotHoldIsRefused) {
-  const TracePath path;
+  const TestPath path(".slrt");
   RouteTraceHeader header = kHeader;
   header.experts = 65537;
   EXPECT_THAT(refusal([&] { const RouteTraceWriter writer(path.get(), header); }),
