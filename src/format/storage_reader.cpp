@@ -5,6 +5,7 @@
 #include "io/timed_read.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -49,9 +50,13 @@ void StorageReader::read(ShardId shard, uint64_t offset, std::span<std::byte> in
 void StorageReader::put_hanging_last() {
   if (files_.empty()) files_.resize(storage_.files().size());
   const Nanos now = steady_now();
-  std::ranges::stable_partition(sources_, [&](const ShardSource& source) {
-    return files_[source.holder.file.value].hangs_until <= now;
-  });
+  const auto hangs = [&](const ShardSource& source) {
+    return files_[source.holder.file.value].hangs_until > now;
+  };
+  std::vector<ShardSource> hanging;
+  std::ranges::copy_if(sources_, std::back_inserter(hanging), hangs);
+  std::erase_if(sources_, hangs);
+  sources_.insert(sources_.end(), hanging.begin(), hanging.end());
 }
 
 void StorageReader::read_from(const ShardSource& source, std::span<std::byte> into, bool last) {
