@@ -59,6 +59,8 @@ Placement::Placement(PlacementParts parts) : parts_(std::move(parts)) {
     check_cut({s});
     pieces({s}, out);
     pieces_max_ = std::max<uint64_t>(pieces_max_, out.size());
+    if (first_hole_ || std::ranges::find(out, 0, &Piece::holder_count) == out.end()) continue;
+    first_hole_ = SegmentId{s};
   }
 }
 
@@ -137,16 +139,6 @@ void Placement::add_shards(const Extent& extent, Piece& piece) const {
                .offset = extent.offset - extent.memory_offset + piece.memory_offset,
                .stored_bytes = piece.bytes});
   }
-}
-
-std::optional<SegmentId> Placement::first_hole() const {
-  std::vector<Piece> out;
-  for (uint32_t s = 0; s < parts_.segments.size(); ++s) {
-    pieces({s}, out);
-    const auto hole = std::ranges::find(out, 0, &Piece::holder_count);
-    if (hole != out.end()) return SegmentId{s};
-  }
-  return std::nullopt;
 }
 
 uint64_t Placement::table_bytes() const {

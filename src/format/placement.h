@@ -89,7 +89,7 @@ class Placement {
   [[nodiscard]] uint64_t pieces_max() const { return pieces_max_; }
   /// A segment that cannot be read as a whole because nobody holds a piece of it; nothing when all
   /// is well. Every segment of a streamer must be readable.
-  [[nodiscard]] std::optional<SegmentId> first_hole() const;
+  [[nodiscard]] std::optional<SegmentId> first_hole() const { return first_hole_; }
   /// Memory of the tables.
   [[nodiscard]] uint64_t table_bytes() const;
 
@@ -102,6 +102,7 @@ class Placement {
   PlacementParts parts_;
   std::vector<uint32_t> packed_begin_;  // By segment, and the end: its first in parts_.packed.
   uint64_t pieces_max_ = 0;
+  std::optional<SegmentId> first_hole_;
 };
 
 /// Bytes of all extents, without rounding.

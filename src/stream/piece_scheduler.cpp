@@ -52,19 +52,21 @@ void PieceScheduler::add(JobId id, Priority priority) {
 
 void PieceScheduler::set_priority(JobId id, Priority priority) {
   Job& job = jobs_[id.value];
-  if (job.waiting > 0) dequeue(id.value);
-  for (uint32_t p = 0; p < job.pieces.size(); ++p) {
-    PieceProgress& piece = job.progress[p];
-    const bool waits = piece.state == PieceState::kWaiting;
-    if (waits) count_waiting(job, p, /*more=*/false);
+  const bool queued = job.waiting > 0;
+  if (queued) dequeue(id.value);
+  const auto count_all = [&](bool more) {
+    for (uint32_t p = 0; p < job.pieces.size(); ++p) {
+      if (job.progress[p].state == PieceState::kWaiting) count_waiting(job, p, more);
+    }
+  };
+  count_all(/*more=*/false);
+  for (PieceProgress& piece : job.progress) {
     piece.failed = 0;
     piece.rounds = 0;
-    std::swap(job.priority, priority);
-    if (waits) count_waiting(job, p, /*more=*/true);
-    std::swap(job.priority, priority);
   }
   job.priority = priority;
-  if (job.waiting > 0) enqueue(id.value, /*first=*/false);
+  count_all(/*more=*/true);
+  if (queued) enqueue(id.value, /*first=*/false);
 }
 
 void PieceScheduler::drop(JobId id) {
