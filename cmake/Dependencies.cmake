@@ -11,36 +11,28 @@ else()
   find_package(fmt REQUIRED)
 endif()
 
-# io_uring is Linux's; without the library, and in a program for another machine, reads are made by threads.
-set(LIBURING_LIBRARY "")
-if(NOT CMAKE_CROSSCOMPILING)
-  find_path(LIBURING_INCLUDE liburing.h)
-  find_library(LIBURING_FOUND uring)
-  if(LIBURING_INCLUDE AND LIBURING_FOUND)
-    set(LIBURING_LIBRARY ${LIBURING_FOUND})
+# Sets NAME_LIBRARY to the library, or to nothing where it is not installed; it belongs to the build machine.
+function(find_optional name header library)
+  set(${name}_LIBRARY "" PARENT_SCOPE)
+  if(CMAKE_CROSSCOMPILING)
+    return()
   endif()
-endif()
+  find_path(${name}_INCLUDE ${header})
+  find_library(${name}_FOUND ${library})
+  if(${name}_INCLUDE AND ${name}_FOUND)
+    set(${name}_LIBRARY ${${name}_FOUND} PARENT_SCOPE)
+  endif()
+endfunction()
+
+# io_uring is Linux's; without the library, and in a program for another machine, reads are made by threads.
+find_optional(LIBURING liburing.h uring)
 
 # Packs of coded pieces; without the library those of raw pieces are read all the same.
-set(ZSTD_LIBRARY "")
-if(NOT CMAKE_CROSSCOMPILING)
-  find_path(ZSTD_INCLUDE zstd.h)
-  find_library(ZSTD_FOUND zstd)
-  if(ZSTD_INCLUDE AND ZSTD_FOUND)
-    set(ZSTD_LIBRARY ${ZSTD_FOUND})
-  endif()
-endif()
+find_optional(ZSTD zstd.h zstd)
 find_file(XXHASH_HEADER xxhash.h REQUIRED)  # Checksums; header-only.
 
 # SHA-256 of shards, for packing; without the library everything else works.
-set(CRYPTO_LIBRARY "")
-if(NOT CMAKE_CROSSCOMPILING)
-  find_path(CRYPTO_INCLUDE openssl/evp.h)
-  find_library(CRYPTO_FOUND crypto)
-  if(CRYPTO_INCLUDE AND CRYPTO_FOUND)
-    set(CRYPTO_LIBRARY ${CRYPTO_FOUND})
-  endif()
-endif()
+find_optional(CRYPTO openssl/evp.h crypto)
 
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)

@@ -56,6 +56,15 @@ struct StoredPiece {
   uint64_t checksum = 0;  ///< XXH3-64 of the stored bytes.
 
   [[nodiscard]] uint64_t bytes() const { return blocks * io::kBlockBytes; }
+  /// The piece as it is read from a file that has the pack.
+  [[nodiscard]] Holder holder(FileId file = {}) const {
+    return {.file = file,
+            .codec = codec,
+            .checked = true,
+            .offset = offset,
+            .stored_bytes = stored_bytes,
+            .checksum = checksum};
+  }
   friend bool operator==(const StoredPiece&, const StoredPiece&) = default;
 };
 

@@ -76,13 +76,7 @@ void check_pieces(
   PieceReader reader(path);
   for (const StoredSegment& segment : pack.segments) {
     for (const StoredPiece& piece : segment.held) {
-      const Holder holder{.file = {},
-                          .codec = piece.codec,
-                          .checked = true,
-                          .offset = piece.offset,
-                          .stored_bytes = piece.stored_bytes,
-                          .checksum = piece.checksum};
-      visit(segment, piece, reader.read(holder, piece.bytes()));
+      visit(segment, piece, reader.read(piece.holder(), piece.bytes()));
     }
   }
 }

@@ -114,13 +114,7 @@ void expect_same(const StoredSegment& read, const Source& source, const std::str
     EXPECT_EQ(piece.codec == Codec::kRaw, piece.stored_bytes == piece.bytes());
     std::vector<std::byte> memory(piece.bytes());
     std::memcpy(memory.data(), file.data() + piece.offset, piece.stored_bytes);
-    const Holder holder{.file = {},
-                        .codec = piece.codec,
-                        .checked = true,
-                        .offset = piece.offset,
-                        .stored_bytes = piece.stored_bytes,
-                        .checksum = piece.checksum};
-    EXPECT_EQ(decoder.accept(holder, memory), PieceVerdict::kGood);
+    EXPECT_EQ(decoder.accept(piece.holder(), memory), PieceVerdict::kGood);
     EXPECT_TRUE(std::ranges::equal(memory, source.bytes(source.held[i])));
   }
 }

@@ -83,13 +83,7 @@ void PackWriter::check_frame(const StoredPiece& piece, std::span<const std::byte
                              std::span<const std::byte> bytes) {
   decoded_.assign(bytes.size(), std::byte{});
   std::ranges::copy(frame, decoded_.begin());
-  const Holder holder{.file = {},
-                      .codec = piece.codec,
-                      .checked = true,
-                      .offset = piece.offset,
-                      .stored_bytes = piece.stored_bytes,
-                      .checksum = piece.checksum};
-  SLUICE_CHECK(decoder_.accept(holder, decoded_) == PieceVerdict::kGood &&
+  SLUICE_CHECK(decoder_.accept(piece.holder(), decoded_) == PieceVerdict::kGood &&
                std::ranges::equal(decoded_, bytes));
 }
 

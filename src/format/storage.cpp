@@ -47,15 +47,6 @@ class SegmentFinder {
   std::vector<SegmentId> by_place_;
 };
 
-Holder holder_of(const StoredPiece& piece, FileId file) {
-  return {.file = file,
-          .codec = piece.codec,
-          .checked = true,
-          .offset = piece.offset,
-          .stored_bytes = piece.stored_bytes,
-          .checksum = piece.checksum};
-}
-
 PackedPiece packed_piece(const StoredPiece& piece, FileId file, SegmentId segment) {
   return {.segment = segment,
           .memory_block = piece.memory_block,
@@ -283,7 +274,7 @@ void Storage::find(ShardId shard, uint64_t offset, std::vector<ShardSource>& out
     const StoredPiece& piece = *std::prev(next);
     const uint64_t skip = memory - piece.memory_block * io::kBlockBytes;
     if (skip >= piece.bytes()) continue;
-    out.push_back({.holder = holder_of(piece, pack.file),
+    out.push_back({.holder = piece.holder(pack.file),
                    .piece_bytes = piece.bytes(),
                    .skip = skip,
                    .bytes = std::min(piece.bytes() - skip, at->end - offset)});
