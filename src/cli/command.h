@@ -10,10 +10,11 @@
 
 namespace sluice::cli {
 
-/// One word after "sluice": its options and what it does.
+/// What follows "sluice": options and what it does.
 class Command {
  public:
   virtual ~Command() = default;
+  /// One word, or two for one of a group: "drives bench".
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::string summary() const = 0;            ///< One line.
   [[nodiscard]] virtual std::string details() const { return {}; }  ///< Paragraphs for its help.
@@ -37,6 +38,10 @@ using CommandList = std::vector<std::unique_ptr<Command>>;
 [[nodiscard]] std::unique_ptr<Command> make_synth_command();
 [[nodiscard]] std::unique_ptr<Command> make_completion_command();
 [[nodiscard]] std::unique_ptr<Command> make_help_command();
+
+[[nodiscard]] inline std::string_view first_word(std::string_view name) {
+  return name.substr(0, name.find(' '));
+}
 
 /// Exit codes of the program.
 enum ExitCode : uint8_t {

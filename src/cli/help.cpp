@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -102,6 +103,13 @@ std::string cell(std::string_view text) {
   return out;
 }
 
+/// Where the manual page has a command's heading.
+std::string anchor(const Command& command) {
+  std::string out = "sluice-" + command.name();
+  std::ranges::replace(out, ' ', '-');
+  return out;
+}
+
 std::string completion_of(const Option& option) {
   if (!option.choices.empty()) {
     return fmt::format(R"(COMPREPLY=($(compgen -W "{}" -- "$word")))",
@@ -130,7 +138,7 @@ std::string bash_branch(const Command& command, const OptionList& options) {
     if (option.is_flag()) continue;
     values += fmt::format("        --{}) {}; return ;;\n", option.text.name, completion_of(option));
   }
-  std::string out = fmt::format("    {})\n", command.name());
+  std::string out = fmt::format("    \"{}\")\n", command.name());
   if (!values.empty()) out += "      case \"$before\" in\n" + values + "      esac\n";
   out += fmt::format(
       "      if [[ \"$word\" == -* ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))\n"
@@ -153,6 +161,14 @@ std::string overview(const CommandList& commands) {
   return out;
 }
 
+std::string group_overview(std::string_view group, const CommandList& commands) {
+  std::string out = fmt::format("Usage: sluice {} COMMAND [options]\n\nCommands:\n", group);
+  for (const auto& command : commands) {
+    if (first_word(command->name()) == group) out += entry(command->name(), command->summary());
+  }
+  return out + "\n" + entry("--help", "after a command: its options");
+}
+
 std::string command_help(const Command& command, const OptionList& options) {
   std::string out =
       fmt::format("Usage: {}\n\n{}\n", usage(command, options), wrap(command.summary(), 0));
@@ -172,8 +188,8 @@ std::string manual_page(const CommandList& commands) {
       "them.\n\n"
       "| command | does |\n|---|---|\n";
   for (const auto& command : commands) {
-    out +=
-        fmt::format("| [`{0}`](#sluice-{0}) | {1} |\n", command->name(), cell(command->summary()));
+    out += fmt::format("| [`{}`](#{}) | {} |\n", command->name(), anchor(*command),
+                       cell(command->summary()));
   }
   for (const auto& command : commands) {
     const OptionList options = options_of(*command);
@@ -194,25 +210,40 @@ std::string manual_page(const CommandList& commands) {
 }
 
 std::string bash_completion(const CommandList& commands) {
-  std::string names, branches;
+  std::vector<std::string> first;                          // Words after "sluice".
+  std::map<std::string, std::vector<std::string>> second;  // By them, for groups.
+  std::string branches, groups;
   for (const auto& command : commands) {
-    names += command->name() + " ";
+    const std::string name = command->name(), word(first_word(name));
+    if (std::ranges::find(first, word) == first.end()) first.push_back(word);
+    if (word != name) second[word].push_back(name.substr(word.size() + 1));
     branches += bash_branch(*command, options_of(*command));
+  }
+  for (const auto& [word, words] : second) {
+    groups += fmt::format(
+        "    {})\n"
+        "      if [[ \"$COMP_CWORD\" -eq 2 ]]; then COMPREPLY=($(compgen -W \"{}\" -- \"$word\")); "
+        "return; fi\n"
+        "      command+=\" ${{COMP_WORDS[2]}}\" ;;\n",
+        word, fmt::join(words, " "));
   }
   return fmt::format(
       R"(# bash completion for sluice; load it with: source <(sluice completion bash)
 _sluice() {{
   local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}"
   if [[ "$COMP_CWORD" -eq 1 ]]; then
-    COMPREPLY=($(compgen -W "{}--help --version" -- "$word"))
+    COMPREPLY=($(compgen -W "{} --help --version" -- "$word"))
     return
   fi
-  case "${{COMP_WORDS[1]}}" in
+  local command="${{COMP_WORDS[1]}}"
+  case "$command" in
+{}  esac
+  case "$command" in
 {}  esac
 }}
 complete -o filenames -F _sluice sluice
 )",
-      names, branches);
+      fmt::join(first, " "), groups, branches);
 }
 
 }  // namespace sluice::cli

@@ -3,11 +3,14 @@
 #include "cli/options.h"
 
 #include <string>
+#include <string_view>
 
 namespace sluice::cli {
 
 /// What "sluice --help" prints.
 [[nodiscard]] std::string overview(const CommandList& commands);
+/// What "sluice GROUP --help" prints: the commands whose first of two words it is.
+[[nodiscard]] std::string group_overview(std::string_view group, const CommandList& commands);
 /// What "sluice COMMAND --help" prints.
 [[nodiscard]] std::string command_help(const Command& command, const OptionList& options);
 /// docs/cli.md: all commands, all options, the exit codes.

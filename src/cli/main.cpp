@@ -2,19 +2,59 @@
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/terminal.h"
+#include "cli/version.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace sluice::cli {
 namespace {
+
+/// The command that the first words name, and how many they are; none for an unknown one.
+std::pair<Command*, size_t> find_command(const CommandList& commands,
+                                         const std::vector<std::string_view>& words) {
+  for (size_t count = std::min<size_t>(2, words.size()); count > 0; --count) {
+    const std::string name =
+        fmt::format("{}", fmt::join(words.begin(), words.begin() + count, " "));
+    const auto found = std::ranges::find(commands, name, [](const auto& c) { return c->name(); });
+    if (found != commands.end()) return {found->get(), count};
+  }
+  return {nullptr, 0};
+}
+
+/// Whether it is the first word of commands that have two.
+bool is_group(const CommandList& commands, std::string_view word) {
+  return std::ranges::any_of(commands, [&](const auto& command) {
+    return command->name() != word && first_word(command->name()) == word;
+  });
+}
+
+bool asks_for_help(std::span<const std::string_view> words) {
+  return std::ranges::any_of(words, [](auto word) { return word == "--help" || word == "-h"; });
+}
+
+[[noreturn]] void refuse_command(const CommandList& commands,
+                                 const std::vector<std::string_view>& words) {
+  std::vector<std::string> names;
+  for (const auto& known : commands) names.push_back(known->name());
+  const std::string given = words.size() > 1 && is_group(commands, words[0])
+                                ? fmt::format("{} {}", words[0], words[1])
+                                : std::string(words[0]);
+  const std::string_view meant = nearest(given, names);
+  throw Error(ErrorCode::kInvalidInput, "unknown command \"{}\"{}", given,
+              meant.empty() ? "; sluice --help lists the commands"
+                            : fmt::format("; did you mean {}?", meant));
+}
 
 int run_program(const std::vector<std::string_view>& words) {
   const CommandList commands = make_commands();
@@ -23,29 +63,25 @@ int run_program(const std::vector<std::string_view>& words) {
     return words.empty() ? kExitInvalidInput : kExitOk;
   }
   if (words[0] == "--version") {
-    write_output("sluice " SLUICE_VERSION "\n");
+    write_output(fmt::format("sluice {}\n", kVersion));
     return kExitOk;
   }
-  const auto command = std::ranges::find_if(
-      commands, [&](const auto& candidate) { return candidate->name() == words[0]; });
-  if (command == commands.end()) {
-    std::vector<std::string> names;
-    for (const auto& known : commands) names.push_back(known->name());
-    const std::string_view meant = nearest(words[0], names);
-    throw Error(ErrorCode::kInvalidInput, "unknown command \"{}\"{}", words[0],
-                meant.empty() ? "; sluice --help lists the commands"
-                              : fmt::format("; did you mean {}?", meant));
+  const auto [command, name_words] = find_command(commands, words);
+  if (command == nullptr) {
+    const bool alone = words.size() == 1 || asks_for_help(std::span(words).subspan(1, 1));
+    if (!alone || !is_group(commands, words[0])) refuse_command(commands, words);
+    write_output(group_overview(words[0], commands));
+    return words.size() == 1 ? kExitInvalidInput : kExitOk;
   }
   OptionList options;
-  (*command)->declare(options);
-  const std::vector<std::string_view> rest(words.begin() + 1, words.end());
-  if (std::ranges::find(rest, "--help") != rest.end() ||
-      std::ranges::find(rest, "-h") != rest.end()) {
-    write_output(command_help(**command, options));
+  command->declare(options);
+  const std::span<const std::string_view> rest = std::span(words).subspan(name_words);
+  if (asks_for_help(rest)) {
+    write_output(command_help(*command, options));
     return kExitOk;
   }
   options.parse(rest);
-  return (*command)->run();
+  return command->run();
 }
 
 int report(std::string_view what, int code) {
