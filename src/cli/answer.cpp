@@ -130,9 +130,9 @@ AnswerStream::Show show_on_terminal(std::function<void(std::string_view)> write)
   const bool dim = stderr_is_terminal();
   return [dim, write = std::move(write), in_reasoning = false](Channel channel,
                                                                std::string_view text) mutable {
-    if (in_reasoning && channel == Channel::kAnswer) fmt::print(stderr, "\n");
+    if (in_reasoning && channel == Channel::kContent) fmt::print(stderr, "\n");
     in_reasoning = channel == Channel::kReasoning;
-    if (channel == Channel::kAnswer) {
+    if (channel == Channel::kContent) {
       write(text);
     } else {
       fmt::print(stderr, "{}{}{}", dim ? "\x1b[2m" : "", text, dim ? "\x1b[0m" : "");

@@ -47,7 +47,7 @@ void declare_answer_options(OptionList& options, AnswerSettings& settings) {
 
 void declare_read_trace(OptionList& options, std::string& file) {
   options.string({"read-trace", "FILE",
-                  "record every read of the drives; sluice reads shows it; takes memory of the "
+                  "record every read of the drives; sluice report shows it; takes memory of the "
                   "budget"},
                  file, Completion::kFile);
 }

@@ -1,56 +1,74 @@
 #include "cli/answer_stream.h"
 
+#include "base/error.h"
+#include "text/utf8.h"
+
 #include <utility>
 
 namespace sluice::cli {
 
 AnswerStream::AnswerStream(std::vector<std::string> stops, Show show)
-    : stops_(std::move(stops)), show_(std::move(show)) {}
+    : stops_(stops), show_(std::move(show)) {
+  for (const std::string& stop : stops) {
+    if (text::find_invalid_utf8(stop) == std::string::npos) continue;
+    throw Error(ErrorCode::kInvalidInput, "a stop string must be UTF-8, as the answers are");
+  }
+}
 
-void AnswerStream::expect_chat(ReplyMarkers markers, Channel start) {
-  splitter_.emplace(markers, start, [this](Channel channel, std::string_view bytes) {
-    if (bytes.empty()) {
-      flush(channel);
-    } else {
-      decode(channel, bytes);
-    }
-  });
+void AnswerStream::expect_chat(const text::SpecialIds& ids, Channel start) {
+  parser_.emplace(ids, start, [this](const text::ReplyEvent& event) { take(event); });
 }
 
 bool AnswerStream::push(TokenId token, std::string_view bytes) {
-  if (splitter_) {
-    splitter_->push(token, bytes);
+  if (parser_) {
+    parser_->push(token, bytes);
   } else {
-    decode(Channel::kAnswer, bytes);
+    take_answer(decoder_.push(bytes));
   }
   return !stops_.stopped();
 }
 
-void AnswerStream::decode(Channel channel, std::string_view bytes) {
-  text::IncrementalDecoder& decoder = decoders_[static_cast<size_t>(channel)];
-  emit(channel,
-       decoder.push(channel == Channel::kAnswer ? stops_.push(bytes) : std::string(bytes)));
+void AnswerStream::take(const text::ReplyEvent& event) {
+  using Kind = text::ReplyEvent::Kind;
+  switch (event.kind) {
+    case Kind::kReasoning:
+      show(Channel::kReasoning, event.text);
+      break;
+    case Kind::kReasoningWasContent:
+      reasoning_.resize(reasoning_.size() - event.text.size());
+      take_answer(event.text);
+      break;
+    case Kind::kContent:
+      take_answer(event.text);
+      break;
+    case Kind::kCallBegun:
+    case Kind::kArguments:
+    case Kind::kCallEnded:
+      break;
+  }
 }
 
-void AnswerStream::flush(Channel channel) {
-  text::IncrementalDecoder& decoder = decoders_[static_cast<size_t>(channel)];
-  if (channel == Channel::kAnswer) emit(channel, decoder.push(stops_.flush()));
-  emit(channel, decoder.finish());
+void AnswerStream::take_answer(const std::string& text) {
+  show(Channel::kContent, stops_.push(text));
 }
 
 void AnswerStream::finish() {
-  flush(Channel::kReasoning);
-  flush(Channel::kAnswer);
+  if (parser_) {
+    parser_->finish();
+  } else {
+    take_answer(decoder_.finish());
+  }
+  show(Channel::kContent, stops_.flush());
 }
 
-void AnswerStream::emit(Channel channel, const std::string& text) {
+void AnswerStream::show(Channel channel, const std::string& text) {
   if (text.empty()) return;
-  texts_[static_cast<size_t>(channel)] += text;
+  (channel == Channel::kReasoning ? reasoning_ : answer_) += text;
   show_(channel, text);
 }
 
 const std::string& AnswerStream::text(Channel channel) const {
-  return texts_[static_cast<size_t>(channel)];
+  return channel == Channel::kReasoning ? reasoning_ : answer_;
 }
 
 }  // namespace sluice::cli

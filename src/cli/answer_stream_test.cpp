@@ -1,21 +1,33 @@
 // Without these tests half a character or half a stop string could reach the screen.
 #include "cli/answer_stream.h"
 
+#include "base/test_refusal.h"
+
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace sluice::cli {
 namespace {
 
-constexpr TokenId kOpen{100}, kClose{101}, kSeparator{102}, kWord{1};
+constexpr TokenId kWord{1};
+constexpr text::SpecialIds kIds = {.bos = TokenId{100},
+                                   .eos = TokenId{101},
+                                   .end_of_msg = TokenId{102},
+                                   .open = TokenId{103},
+                                   .close = TokenId{104},
+                                   .sep = TokenId{105},
+                                   .eot = TokenId{106},
+                                   .unk = TokenId{107},
+                                   .pad = TokenId{108}};
 
 struct Shown {
   std::string answer, reasoning;
   AnswerStream::Show show() {
     return [this](Channel channel, std::string_view text) {
-      (channel == Channel::kAnswer ? answer : reasoning) += text;
+      (channel == Channel::kContent ? answer : reasoning) += text;
     };
   }
 };
@@ -32,7 +44,7 @@ TEST(AnswerStream, ShowsWholeCharactersOnly) {
   EXPECT_TRUE(stream.push(kWord, "\xe4\xbd"));
   stream.finish();
   EXPECT_EQ(shown.answer, "a\xe4\xbd\xa0\xef\xbf\xbd");
-  EXPECT_EQ(stream.text(Channel::kAnswer), shown.answer);
+  EXPECT_EQ(stream.text(Channel::kContent), shown.answer);
 }
 
 TEST(AnswerStream, EndsBeforeAStopString) {
@@ -53,29 +65,63 @@ TEST(AnswerStream, WhatWasHeldBackComesAtTheEnd) {
   EXPECT_EQ(shown.answer, "one EN");
 }
 
+TEST(AnswerStream, AStopStringMustBeText) {
+  EXPECT_THAT(refusal([] { const AnswerStream stream({"\x82"}, {}); }),
+              testing::HasSubstr("UTF-8"));
+}
+
+/// The tag that `marker` begins, and then text.
+void push(AnswerStream& stream, TokenId marker, std::string_view tag, std::string_view text = {}) {
+  (void)stream.push(marker, "<marker>");
+  (void)stream.push(kWord, tag);
+  (void)stream.push(kIds.sep, "<marker>");
+  if (!text.empty()) (void)stream.push(kWord, text);
+}
+
 TEST(AnswerStream, ReasoningDoesNotStopAnAnswer) {
   Shown shown;
   AnswerStream stream({"END"}, shown.show());
-  stream.expect_chat({kOpen, kClose, kSeparator}, Channel::kReasoning);
-  EXPECT_TRUE(stream.push(kWord, "the END of"));
-  for (const TokenId marker : {kClose, kOpen}) {
-    EXPECT_TRUE(stream.push(marker, "<marker>"));
-    EXPECT_TRUE(stream.push(kWord, marker == kClose ? "think" : "response"));
-    EXPECT_TRUE(stream.push(kSeparator, "<marker>"));
-  }
-  EXPECT_FALSE(stream.push(kWord, "answer END."));
+  stream.expect_chat(kIds, Channel::kReasoning);
+  EXPECT_TRUE(stream.push(kWord, "the END of EN"));
+  push(stream, kIds.close, "think");
+  push(stream, kIds.open, "response", "D answer EN");
+  EXPECT_FALSE(stream.push(kWord, "D."));
   stream.finish();
-  EXPECT_EQ(shown.reasoning, "the END of");
-  EXPECT_EQ(shown.answer, "answer ");
+  EXPECT_EQ(shown.reasoning, "the END of EN");
+  EXPECT_EQ(shown.answer, "D answer ");
 }
 
 TEST(AnswerStream, AHalfCharacterEndsWithItsChannel) {
   Shown shown;
   AnswerStream stream({}, shown.show());
-  stream.expect_chat({kOpen, kClose, kSeparator}, Channel::kReasoning);
+  stream.expect_chat(kIds, Channel::kReasoning);
   EXPECT_TRUE(stream.push(kWord, "x\xe4"));
-  EXPECT_TRUE(stream.push(kClose, "<marker>"));
+  EXPECT_TRUE(stream.push(kIds.close, "<marker>"));
   EXPECT_EQ(shown.reasoning, "x\xef\xbf\xbd");
+}
+
+TEST(AnswerStream, CallsAreNotShown) {
+  Shown shown;
+  AnswerStream stream({}, shown.show());
+  stream.expect_chat(kIds, Channel::kContent);
+  push(stream, kIds.open, "tools");
+  push(stream, kIds.open, "call tool=\"f\"");
+  push(stream, kIds.open, "argument key=\"k\" type=\"string\"", "value");
+  stream.finish();
+  EXPECT_EQ(shown.answer + shown.reasoning, "");
+}
+
+// Who reads standard output must get it although it was taken for reasoning.
+TEST(AnswerStream, AnAnswerWithoutReasoningIsTheAnswer) {
+  Shown shown;
+  AnswerStream stream({"END"}, shown.show());
+  stream.expect_chat(kIds, Channel::kReasoning);
+  EXPECT_TRUE(stream.push(kWord, "yes END no"));
+  push(stream, kIds.close, "response");
+  stream.finish();
+  EXPECT_EQ(shown.answer, "yes ");
+  EXPECT_EQ(stream.text(Channel::kContent), "yes ");
+  EXPECT_EQ(stream.text(Channel::kReasoning), "");
 }
 
 }  // namespace

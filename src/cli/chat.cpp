@@ -124,11 +124,11 @@ ChatCommand::Next ChatCommand::turn(const std::string& message) {
     return Next::kGoOn;
   }
   AnswerStream stream(answer_.stop_strings, show_on_terminal());
-  stream.expect_chat(reply_markers(*tokenizer_), first_channel(effort_));
+  stream.expect_chat(tokenizer_->special(), first_channel(effort_));
   AnswerTask task = next_task(tokens);
   task.stream = &stream;
   const std::optional<engine::GenerateResult> result = try_answer(std::move(task));
-  if (result || !stream.text(Channel::kAnswer).empty()) write_output("\n");
+  if (result || !stream.text(Channel::kContent).empty()) write_output("\n");
   if (!result) {
     messages_.pop_back();
     state_->clear();
@@ -137,7 +137,7 @@ ChatCommand::Next ChatCommand::turn(const std::string& message) {
   }
   if (answer_.stats) fmt::print(stderr, "{}", engine::stats_text(result->stats));
   messages_.push_back(
-      {"assistant", stream.text(Channel::kAnswer), stream.text(Channel::kReasoning)});
+      {"assistant", stream.text(Channel::kContent), stream.text(Channel::kReasoning)});
   if (result->reason == engine::FinishReason::kCancelled) {
     state_->clear();
     held_.clear();

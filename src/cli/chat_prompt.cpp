@@ -58,13 +58,9 @@ std::vector<TokenId> encode_chat(const text::Tokenizer& tokenizer,
   return text::encode_chat(tokenizer, request);
 }
 
-Channel first_channel(std::string_view effort) {
-  return effort_of(effort) == text::Effort::kNone ? Channel::kAnswer : Channel::kReasoning;
-}
-
-ReplyMarkers reply_markers(const text::Tokenizer& tokenizer) {
-  const text::SpecialIds& ids = tokenizer.special();
-  return {.open = ids.open, .close = ids.close, .separator = ids.sep};
+text::Channel first_channel(std::string_view effort) {
+  return effort_of(effort) == text::Effort::kNone ? text::Channel::kContent
+                                                  : text::Channel::kReasoning;
 }
 
 std::vector<TokenId> end_ids(const text::Tokenizer& tokenizer) {

@@ -1,6 +1,6 @@
 #pragma once
 #include "base/types.h"
-#include "cli/reply.h"
+#include "text/reply.h"
 #include "text/tokenizer.h"
 
 #include <filesystem>
@@ -31,8 +31,7 @@ void check_vocabulary(const text::Tokenizer& tokenizer, uint32_t vocab, const st
                                                std::span<const ChatMessage> messages,
                                                std::string_view effort);
 /// The channel that encode_chat() leaves open.
-[[nodiscard]] Channel first_channel(std::string_view effort);
-[[nodiscard]] ReplyMarkers reply_markers(const text::Tokenizer& tokenizer);
+[[nodiscard]] text::Channel first_channel(std::string_view effort);
 /// The tokens that end an answer.
 [[nodiscard]] std::vector<TokenId> end_ids(const text::Tokenizer& tokenizer);
 

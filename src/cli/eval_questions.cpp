@@ -124,7 +124,7 @@ bool QuestionEvaluation::step() {
   const uint64_t index = run_.state().done;
   const Question& question = task_.questions[index];
   AnswerStream stream(task_.answer.stop_strings, [](Channel, std::string_view) {});
-  if (!settings_.raw) stream.expect_chat(reply_markers(tokenizer_), first_channel(task_.effort));
+  if (!settings_.raw) stream.expect_chat(tokenizer_.special(), first_channel(task_.effort));
   AnswerTask task;
   task.prompt = task_.prompts[index];
   task.tokenizer = &tokenizer_;
@@ -134,7 +134,7 @@ bool QuestionEvaluation::step() {
       answer(run_.loaded(), run_.begin_sequence(), task_.answer, std::move(task), run_.cancel());
   if (result.reason == engine::FinishReason::kCancelled) return false;
 
-  const std::string text(trimmed(stream.text(Channel::kAnswer)));
+  const std::string text(trimmed(stream.text(Channel::kContent)));
   const bool right = is_right(question, text);
   Json line = {{"index", index}, {"prompt", question.prompt}, {"answer", text}};
   if (!settings_.raw) line["reasoning"] = stream.text(Channel::kReasoning);

@@ -1,5 +1,6 @@
 #pragma once
 #include "base/types.h"
+#include "text/json_value.h"
 #include "text/tokenizer.h"
 
 #include <cstdint>
@@ -52,7 +53,15 @@ enum class ToolChoice : uint8_t {
 
 enum class ResponseFormat : uint8_t { kText, kJsonObject, kJsonSchema };
 
-/// A conversation and how it shall go on. JSON in it is canonical: keys sorted, no spaces.
+/// A tool that the reply may call.
+struct ToolSignature {
+  std::string name;
+  JsonValue parameters{};  ///< A JSON schema as the client sent it; null for none.
+  bool strict = false;     ///< Calls must keep `parameters`, or the request be refused.
+  std::string path{};      ///< Of the function, such as tools[0].function.
+};
+
+/// A conversation and how it shall go on. JSON text in it is canonical: keys sorted, no spaces.
 struct ChatRequest {
   std::vector<Message> messages;
   std::string tools;  ///< A JSON array, or empty.
@@ -62,6 +71,11 @@ struct ChatRequest {
   std::string tool_choice_name;  ///< Of kNamed.
   ResponseFormat response_format = ResponseFormat::kText;
   std::string schema;  ///< JSON, of kJsonSchema.
+  /// What a reply has to keep is taken from these, since the order of keys matters there: the tools
+  /// wherever they are declared, and the schema of kJsonSchema.
+  std::vector<ToolSignature> signatures{};
+  JsonValue schema_as_sent{};
+  bool parallel_tool_calls = true;  ///< A reply may have more calls than one.
   bool add_generation_prompt = true;
   /// The last message, of the assistant and without calls, is left open for the model to go on
   /// with.
@@ -76,12 +90,12 @@ struct ChatSegment {
 };
 
 /// Reads a request of OpenAI's chat completions form: messages, tools, tool_choice,
-/// response_format, reasoning_effort, thinking, chat_template_kwargs, add_generation_prompt,
-/// continue_final_message. Other fields are somebody else's. An effort of `minimal` means low,
-/// `medium` high and `xhigh` max, since the model knows low, high and max only; `none` switches
-/// thinking off. chat_template_kwargs come before `thinking`, and that before reasoning_effort.
-/// Throws Error(kInvalidInput) that begins with the field, such as messages[2].content[0].type, for
-/// whatever the chat format cannot say.
+/// parallel_tool_calls, response_format, reasoning_effort, thinking, chat_template_kwargs,
+/// add_generation_prompt, continue_final_message. Other fields are somebody else's. An effort of
+/// `minimal` means low, `medium` high and `xhigh` max, since the model knows low, high and max
+/// only; `none` switches thinking off. chat_template_kwargs come before `thinking`, and that before
+/// reasoning_effort. Throws Error(kInvalidInput) that begins with the field, such as
+/// messages[2].content[0].type, for whatever the chat format cannot say.
 [[nodiscard]] ChatRequest parse_chat_request(std::string_view json);
 
 /// The prompt in Kimi K3's chat format; none of the segments is empty. Throws Error(kInvalidInput)

@@ -100,8 +100,20 @@ class RequestParser {
       if (!tool_names_.insert(*name).second) {
         refuse(place + ".function.name", fmt::format("a second tool called {}", *name));
       }
+      request_.signatures.push_back(parse_signature(*name, *function, place + ".function"));
     }
     return tools.items.empty() ? std::string() : canonical(tools);
+  }
+
+  static ToolSignature parse_signature(const std::string& name, const JsonValue& function,
+                                       const std::string& field) {
+    ToolSignature signature{.name = name, .path = field};
+    signature.strict = flag(function, "strict", field + ".", false);
+    if (const JsonValue* parameters = member(function, "parameters")) {
+      if (parameters->kind != Kind::kObject) refuse(field + ".parameters", "must be an object");
+      signature.parameters = *parameters;
+    }
+    return signature;
   }
 
   void parse_messages() {
@@ -308,6 +320,7 @@ class RequestParser {
   }
 
   void parse_tool_choice() {
+    request_.parallel_tool_calls = flag(body_, "parallel_tool_calls", "", true);
     const JsonValue* choice = member(body_, "tool_choice");
     if (choice == nullptr) return;
     const char* expected =
@@ -360,6 +373,7 @@ class RequestParser {
       refuse(field + ".schema", "must be an object");
     request_.response_format = ResponseFormat::kJsonSchema;
     request_.schema = canonical(*schema);
+    request_.schema_as_sent = *schema;
   }
 
   void parse_ending() {

@@ -145,6 +145,11 @@ TEST(ParseChat, NamesTheToolOrFormatThatIsWrong) {
       {R"({"messages":[{"role":"system","tools":[)" + named("f") + R"(]}],"tools":[)" + named("f") +
            "]}",
        "messages[0].tools[0].function.name"},
+      {with_tool(R"({"type":"function","function":{"name":"f","strict":"yes"}})"),
+       "tools[0].function.strict"},
+      {with_tool(R"({"type":"function","function":{"name":"f","parameters":"x"}})"),
+       "tools[0].function.parameters"},
+      {with(R"("parallel_tool_calls":1)"), "parallel_tool_calls"},
       {with(R"("tool_choice":"required")"), "tool_choice"},
       {with(R"("tool_choice":"required","tools":[])"), "tool_choice"},
       {with(R"("tool_choice":"bogus")"), "tool_choice"},
@@ -218,6 +223,28 @@ TEST(ParseChat, KeepsTheChoiceOfOneTool) {
   EXPECT_EQ(request.tool_choice, ToolChoice::kNamed);
   EXPECT_EQ(request.tool_choice_name, "f");
   EXPECT_EQ(request.tools, R"([{"function":{"name":"f"},"type":"function"}])");
+}
+
+// The prompt has the keys sorted; a reply follows the client's order.
+TEST(ParseChat, KeepsTheOrderOfSchemas) {
+  constexpr std::string_view kSchema = R"({"properties":{"b":true,"a":{"minimum":2}}})";
+  const std::string tool = fmt::format(
+      R"({{"type":"function","function":{{"name":"f","strict":true,"parameters":{}}}}})", kSchema);
+  const ChatRequest request = parse_chat_request(fmt::format(
+      R"({{"messages":[{{"role":"system","tools":[{}]}}],"tools":[{}],"parallel_tool_calls":false,
+          "response_format":{{"type":"json_schema","json_schema":{{"name":"n","schema":{}}}}}}})",
+      R"({"type":"function","function":{"name":"g"}})", tool, kSchema));
+  ASSERT_EQ(request.signatures.size(), 2u);
+  EXPECT_EQ(request.signatures[0].name, "f");
+  EXPECT_EQ(request.signatures[0].path, "tools[0].function");
+  EXPECT_TRUE(request.signatures[0].strict);
+  EXPECT_EQ(dump_json(request.signatures[0].parameters, JsonStyle::kCompact), kSchema);
+  EXPECT_EQ(request.signatures[1].path, "messages[0].tools[0].function");
+  EXPECT_FALSE(request.signatures[1].strict);
+  EXPECT_EQ(request.signatures[1].parameters.kind, JsonValue::Kind::kNull);
+  EXPECT_EQ(dump_json(request.schema_as_sent, JsonStyle::kCompact), kSchema);
+  EXPECT_FALSE(request.parallel_tool_calls);
+  EXPECT_TRUE(parse_chat_request(with("")).parallel_tool_calls);
 }
 
 }  // namespace

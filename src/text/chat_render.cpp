@@ -1,39 +1,15 @@
 // Kimi K3's chat format: which segments a conversation becomes.
 #include "base/error.h"
 #include "text/chat.h"
+#include "text/chat_markup.h"
 #include "text/unicode_classes.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <utility>
 
 namespace sluice::text {
 namespace {
-
-constexpr std::string_view kOpen = "<|open|>";
-constexpr std::string_view kClose = "<|close|>";
-constexpr std::string_view kSep = "<|sep|>";
-constexpr std::string_view kEndOfMsg = "<|end_of_msg|>";
-
-struct Attribute {
-  std::string_view key;
-  std::string value;
-};
-
-std::string escape_attribute(std::string_view value) {
-  std::string escaped;
-  for (const char c : value) {
-    if (c == '&') {
-      escaped += "&amp;";
-    } else if (c == '"') {
-      escaped += "&quot;";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
 
 std::string fenced_json(std::string_view json) { return fmt::format("```json\n{}\n```", json); }
 
@@ -56,60 +32,6 @@ struct ToolResult {
   const Message* message;
   const ToolCall* call;
   size_t call_index;
-};
-
-// The elements of the markup, as segments.
-class Markup {
- public:
-  void text(std::string_view text) { add(text, false); }
-
-  void open(std::string_view tag, std::initializer_list<Attribute> attributes = {}) {
-    add(kOpen, true);
-    text(tag);
-    for (const Attribute& attribute : attributes) {
-      // A token could stretch over two of these if they were one segment.
-      text(fmt::format(" {}", attribute.key));
-      text("=\"");
-      text(escape_attribute(attribute.value));
-      text("\"");
-    }
-    add(kSep, true);
-  }
-
-  void close(std::string_view tag) {
-    add(kClose, true);
-    text(tag);
-    add(kSep, true);
-  }
-
-  void open_message(std::string_view role, const std::string& name) {
-    if (name.empty()) {
-      open("message", {{"role", std::string(role)}});
-    } else {
-      open("message", {{"role", std::string(role)}, {"name", name}});
-    }
-  }
-
-  void close_message() {
-    close("message");
-    add(kEndOfMsg, true);
-  }
-
-  // A system message of the format itself.
-  void internal(std::string_view type, std::string_view body) {
-    open("message", {{"role", "system"}, {"type", std::string(type)}});
-    text(body);
-    close_message();
-  }
-
-  std::vector<ChatSegment> take() { return std::move(segments_); }
-
- private:
-  void add(std::string_view text, bool control) {
-    if (!text.empty()) segments_.push_back({std::string(text), control});
-  }
-
-  std::vector<ChatSegment> segments_;
 };
 
 class Renderer {
@@ -280,7 +202,7 @@ class Renderer {
   }
 
   const ChatRequest& request_;
-  Markup markup_;
+  ChatMarkup markup_;
   const std::vector<ToolCall>* calls_ = nullptr;  // Of the last assistant message.
   size_t results_ = 0;                            // Tool results since then.
 };
@@ -292,19 +214,7 @@ std::vector<ChatSegment> render_chat(const ChatRequest& request) {
 }
 
 std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const ChatRequest& request) {
-  std::vector<TokenId> ids;
-  for (const ChatSegment& segment : render_chat(request)) {
-    const std::vector<TokenId> part =
-        tokenizer.encode(segment.text, segment.control ? Specials::kOn : Specials::kOff);
-    if (segment.control && (part.size() != 1 || !tokenizer.is_special(part[0]))) {
-      throw Error(ErrorCode::kUnsupported,
-                  "the tokenizer of this checkpoint has no token {}, which the chat format needs; "
-                  "use plain completion",
-                  segment.text);
-    }
-    ids.insert(ids.end(), part.begin(), part.end());
-  }
-  return ids;
+  return encode_segments(tokenizer, render_chat(request));
 }
 
 }  // namespace sluice::text

@@ -150,8 +150,40 @@ class Builder {
   std::string error_;
 };
 
-void dump_string(std::string_view text, std::string& out) {
-  out += '"';
+void dump(const JsonValue& value, JsonStyle style, std::string& out) {
+  const bool is_object = value.kind == Kind::kObject;
+  switch (value.kind) {
+    case Kind::kNull:
+      out += "null";
+      return;
+    case Kind::kBoolean:
+      out += value.boolean ? "true" : "false";
+      return;
+    case Kind::kNumber:
+      out += value.text;
+      return;
+    case Kind::kString:
+      append_json_string(value.text, out);
+      return;
+    case Kind::kArray:
+    case Kind::kObject:
+      break;
+  }
+  out += is_object ? '{' : '[';
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    if (i > 0) out += style == JsonStyle::kCompact ? "," : ", ";
+    if (is_object) {
+      append_json_string(value.keys[i], out);
+      out += style == JsonStyle::kCompact ? ":" : ": ";
+    }
+    dump(value.items[i], style, out);
+  }
+  out += is_object ? '}' : ']';
+}
+
+}  // namespace
+
+void append_json_escaped(std::string_view text, std::string& out) {
   for (const char c : text) {
     switch (c) {
       case '"':
@@ -183,41 +215,13 @@ void dump_string(std::string_view text, std::string& out) {
         }
     }
   }
+}
+
+void append_json_string(std::string_view text, std::string& out) {
+  out += '"';
+  append_json_escaped(text, out);
   out += '"';
 }
-
-void dump(const JsonValue& value, JsonStyle style, std::string& out) {
-  const bool is_object = value.kind == Kind::kObject;
-  switch (value.kind) {
-    case Kind::kNull:
-      out += "null";
-      return;
-    case Kind::kBoolean:
-      out += value.boolean ? "true" : "false";
-      return;
-    case Kind::kNumber:
-      out += value.text;
-      return;
-    case Kind::kString:
-      dump_string(value.text, out);
-      return;
-    case Kind::kArray:
-    case Kind::kObject:
-      break;
-  }
-  out += is_object ? '{' : '[';
-  for (size_t i = 0; i < value.items.size(); ++i) {
-    if (i > 0) out += style == JsonStyle::kCompact ? "," : ", ";
-    if (is_object) {
-      dump_string(value.keys[i], out);
-      out += style == JsonStyle::kCompact ? ":" : ": ";
-    }
-    dump(value.items[i], style, out);
-  }
-  out += is_object ? '}' : ']';
-}
-
-}  // namespace
 
 const JsonValue* JsonValue::find(std::string_view key) const {
   const auto found = std::find(keys.begin(), keys.end(), key);
@@ -227,6 +231,10 @@ const JsonValue* JsonValue::find(std::string_view key) const {
 JsonParse parse_json(std::string_view text) {
   // The parser would skip a byte order mark; JSON has none.
   if (text.starts_with("\xEF\xBB\xBF")) return {std::nullopt, "not valid JSON near byte 1"};
+  // And it would take a zero byte between two tokens for the end.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    return {std::nullopt, fmt::format("not valid JSON near byte {}", zero + 1)};
+  }
   Builder builder;
   const bool complete = Parser::sax_parse(text.begin(), text.end(), &builder);
   return builder.take(complete);

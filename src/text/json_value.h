@@ -45,4 +45,10 @@ enum class JsonStyle : uint8_t {
 
 [[nodiscard]] std::string dump_json(const JsonValue& value, JsonStyle style);
 
+/// Appends `text`, which is UTF-8, as a JSON string.
+void append_json_string(std::string_view text, std::string& out);
+
+/// The same without the quotes, for a string that is written in parts.
+void append_json_escaped(std::string_view text, std::string& out);
+
 }  // namespace sluice::text

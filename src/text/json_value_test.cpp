@@ -74,6 +74,7 @@ TEST(Json, RefusesWhatIsNotJson) {
   EXPECT_EQ(parse_json(deep + std::string(257, ']')).error, "JSON nested deeper than 256");
   EXPECT_TRUE(parse_json(deep.substr(1) + std::string(256, ']')).value);
   EXPECT_FALSE(parse_json(std::string(1'000'000, '[')).value);
+  EXPECT_EQ(parse_json(std::string_view("1 \0 2", 5)).error, "not valid JSON near byte 3");
 }
 
 }  // namespace

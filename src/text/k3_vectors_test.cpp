@@ -1,6 +1,7 @@
 // Without this, nobody would notice that the tokens differ from those of the released tokenizer.
 #include "text/chat.h"
 #include "text/json_value.h"
+#include "text/reply_test_support.h"
 #include "text/test_support.h"
 #include "text/tokenizer.h"
 
@@ -325,6 +326,44 @@ TEST_F(K3Vectors, CasesFromPublicReportsHaveTheirIds) {
     EXPECT_EQ(encode_chat(tokenizer(), parse_chat_request(json)).size(),
               number(get(c, "rendered_ids")))
         << get(c, "name").text;
+  }
+}
+
+// A field of a golden reply; null is written for an empty one.
+std::string text_or_empty(const JsonValue& value) {
+  return value.kind == JsonValue::Kind::kNull ? "" : value.text;
+}
+
+Reply reply_of(const JsonValue& expected) {
+  Reply reply{text_or_empty(get(expected, "reasoning_content")),
+              text_or_empty(get(expected, "content")),
+              {}};
+  for (const JsonValue& call : get(expected, "tool_calls").items) {
+    EXPECT_EQ(number(get(call, "index")), reply.calls.size());
+    reply.calls.push_back({get(call, "name").text, get(call, "arguments").text});
+  }
+  return reply;
+}
+
+TEST_F(K3Vectors, RepliesHaveTheirFields) {
+  const JsonValue file = read_json(data_folder() / "stream_parser_goldens.json");
+  EXPECT_EQ(get(file, "cases").items.size(), 21U);
+  const SpecialIds& ids = tokenizer().special();
+  for (const JsonValue& golden : get(file, "cases").items) {
+    SCOPED_TRACE(get(golden, "name").text);
+    std::vector<ReplyToken> tokens;
+    for (const int32_t id : ids_of(get(golden, "ids"))) {
+      tokens.push_back({TokenId{id}, std::string(tokenizer().bytes(TokenId{id}))});
+    }
+    const Channel start =
+        get(golden, "prompt_tail_state").text == "think" ? Channel::kReasoning : Channel::kContent;
+    const Reply expected = reply_of(get(golden, "expect"));
+    for (const auto& cut : {tokens, in_bytes(ids, tokens), merged(ids, tokens)}) {
+      EXPECT_EQ(one_line(parse_reply(ids, start, cut)), one_line(expected));
+    }
+    const ReplyEnd end = get(golden, "truncated").boolean ? ReplyEnd::kCut : ReplyEnd::kByItself;
+    EXPECT_EQ(finish_reason(end, expected.calls.size()),
+              get(get(golden, "expect"), "finish_reason").text);
   }
 }
 
