@@ -133,6 +133,14 @@ TokenId draw(std::span<const Candidate> candidates, double random) {
 
 }  // namespace
 
+void apply_mask(std::span<const uint64_t> allowed, std::span<float> logits) {
+  if (allowed.empty()) return;
+  SLUICE_CHECK(allowed.size() * 64 >= logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if ((allowed[i / 64] >> (i % 64) & 1) == 0) logits[i] = -std::numeric_limits<float>::infinity();
+  }
+}
+
 void check_sampling(const SamplingOptions& options) {
   check_range("temperature", options.temperature, 0.0, 100.0);
   check_range("top-p", options.top_p, 0.0, 1.0);

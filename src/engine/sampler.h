@@ -22,6 +22,9 @@ struct SamplingOptions {
 /// Throws Error(kInvalidInput) that names the option that is out of range.
 void check_sampling(const SamplingOptions& options);
 
+/// Makes the logits of tokens whose bit is not set minus infinity; an empty mask allows all.
+void apply_mask(std::span<const uint64_t> allowed, std::span<float> logits);
+
 /// The tokens that penalties look at.
 struct History {
   std::span<const TokenId> prompt;     ///< Counts for the repetition penalty only.

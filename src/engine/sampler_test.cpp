@@ -57,6 +57,16 @@ TEST(Sampler, GreedyTakesTheLargestAndTheLowestIdOfEquals) {
   EXPECT_EQ(sample(logits, {.seed = 99}, {}, 12).value, 1);
 }
 
+TEST(Sampler, AMaskLeavesOnlyTheTokensThatItAllows) {
+  std::vector<float> logits(70);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i);
+  apply_mask({}, logits);
+  EXPECT_EQ(sample(logits, {}, {}, 0).value, 69);
+  const std::array<uint64_t, 2> allowed = {uint64_t{1} << 5 | uint64_t{1} << 63, uint64_t{1} << 2};
+  apply_mask(allowed, logits);
+  EXPECT_EQ(support(logits, {.temperature = 50.0}), (std::set<int32_t>{5, 63, 66}));
+}
+
 TEST(Sampler, TopKOfOneIsGreedyAtAnyTemperature) {
   const std::vector<float> logits = {0.0f, 0.5f, 0.5f, 0.4f};
   for (uint64_t position = 0; position < 100; ++position) {

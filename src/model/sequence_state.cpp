@@ -30,6 +30,10 @@ void for_each_piece(const std::vector<backend::Tensor>& tensors, Body body) {
   }
 }
 
+uint64_t mla_layers(const ModelShape& shape) {
+  return static_cast<uint64_t>(std::count(shape.is_mla.begin(), shape.is_mla.end(), true));
+}
+
 }  // namespace
 
 /// The start of a saved state: everything that must agree before its numbers mean anything.
@@ -69,12 +73,14 @@ SequenceState::~SequenceState() {
 }
 
 uint64_t SequenceState::bytes(const ModelShape& shape, uint32_t element_bytes, uint32_t context) {
-  const auto mla_layers =
-      static_cast<uint64_t>(std::count(shape.is_mla.begin(), shape.is_mla.end(), true));
+  return point_bytes(shape, element_bytes) +
+         element_bytes * mla_layers(shape) * context * shape.cache_width();
+}
+
+uint64_t SequenceState::point_bytes(const ModelShape& shape, uint32_t element_bytes) {
   const uint64_t kda =
       uint64_t{shape.kda_width()} * (shape.kda_head_dim + 3 * (shape.conv_width - 1));
-  return element_bytes *
-         ((shape.layers - mla_layers) * kda + mla_layers * context * shape.cache_width());
+  return element_bytes * (shape.layers - mla_layers(shape)) * kda;
 }
 
 std::vector<backend::Tensor> SequenceState::recurrent_tensors() const {
@@ -123,6 +129,18 @@ SequenceState::SavedPoint SequenceState::save_point() const {
 
 void SequenceState::cut(const SavedPoint& point) {
   SLUICE_CHECK(point.length_ <= length_ && point.recurrent_.size() == recurrent_bytes());
+  copy_recurrent_from(point.recurrent_.data());
+  length_ = point.length_;
+  interrupted_ = false;
+}
+
+void SequenceState::copy_from(const SequenceState& other, const SavedPoint& point) {
+  SLUICE_CHECK(point.length_ <= other.length_ && other.fingerprint_ == fingerprint_ &&
+               other.context_ == context_ && point.recurrent_.size() == recurrent_bytes());
+  for (size_t i = 0; i < mla_.size(); ++i) {
+    backend_.copy(other.mla_[i].cache.slice(0, point.length_),
+                  mla_[i].cache.slice(0, point.length_));
+  }
   copy_recurrent_from(point.recurrent_.data());
   length_ = point.length_;
   interrupted_ = false;

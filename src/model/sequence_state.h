@@ -49,6 +49,10 @@ class SequenceState {
   [[nodiscard]] SavedPoint save_point() const;
   /// Cuts the sequence to a point saved from it at or before its present length.
   void cut(const SavedPoint& point);
+  /// Becomes what `other`, of the same model and context, was at a point that was saved from it.
+  void copy_from(const SequenceState& other, const SavedPoint& point);
+  /// Bytes that a point takes.
+  [[nodiscard]] static uint64_t point_bytes(const ModelShape& shape, uint32_t element_bytes);
 
   /// Writes all of it to a file, which appears whole or not at all. Throws Error(kIo), and
   /// Error(kInvalidInput) for an interrupted state.

@@ -1,0 +1,42 @@
+#pragma once
+#include "engine/engine.h"
+
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace sluice::engine {
+
+/// Throws Error(kInvalidInput) for a request that this model cannot run.
+void check_request(const EngineRequest& request, const model::LoadedModel& loaded);
+
+/// A request from its submission to the end of its ticket. What only the engine's thread uses is
+/// named so; all else is guarded by the engine.
+struct RunningRequest {
+  RunningRequest(uint64_t number, EngineRequest request, Nanos now)
+      : id(number), wanted(std::move(request)), prompt(wanted.generate.prompt), queued(now) {}
+
+  /// Makes the generation, after `cached` is known. For the engine's thread.
+  void begin(uint32_t context);
+  /// `rows` have run; `logits` follow the last of them, or are empty. The token that this chose, if
+  /// any. For the engine's thread. Throws Error as sample() does.
+  std::optional<TokenChosen> choose(uint32_t rows, std::span<const float> logits, Nanos now);
+  [[nodiscard]] RequestEnded ended(FinishReason reason, Nanos now) const;
+
+  const uint64_t id;
+  EngineRequest wanted;
+  const std::vector<TokenId> prompt;
+  std::deque<EngineEvent> events{};
+  bool cancelled = false;
+  bool abandoned = false;  ///< The ticket is gone.
+  bool over = false;       ///< The last event is there.
+  uint32_t cached = 0, prompt_run = 0;
+  uint32_t rows_in_pass = 0;
+  Nanos queued{}, started{}, answering{};
+
+  std::optional<Generation> generation{};  ///< Of the engine's thread.
+  size_t slot = 0;                         ///< Likewise.
+};
+
+}  // namespace sluice::engine
