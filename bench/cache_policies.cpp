@@ -2,11 +2,10 @@
 // sizes of the cache. The ceiling is the choice that knows the future. Each token is a pass of its
 // own, as in decoding; the first quarter of the tokens fills the cache and is not counted.
 #include "base/error.h"
-#include "format/route_trace.h"
 #include "stream/cache_policy.h"
+#include "stream/route_process.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -14,11 +13,9 @@
 #include <limits>
 #include <numeric>
 #include <queue>
-#include <random>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,6 +26,9 @@ namespace {
 using sluice::SegmentId;
 using sluice::stream::CachePolicy;
 using sluice::stream::CachePolicyOptions;
+using sluice::stream::RouteProcess;
+using sluice::stream::RouteProcessShape;
+using sluice::stream::RouteTable;
 
 constexpr const char* kUsage =
     "usage: cache_policies_bench [--json] [TRACE... | SYNTHETIC]\n"
@@ -36,133 +36,8 @@ constexpr const char* kUsage =
     "SYNTHETIC: [--layers N] [--conversations N] [--tokens N] [--seed N] makes routes like those\n"
     "published of Kimi K3, so many tokens to a conversation.\n";
 
-/// Routes of consecutive tokens, in one or more conversations.
-struct Routes {
-  uint32_t layers = 0, experts = 0, top_k = 0;
-  std::vector<uint16_t> chosen{};  // [tokens, layers, top_k]
-  std::vector<size_t> starts{};    // First tokens of the conversations.
-
-  [[nodiscard]] size_t tokens() const { return chosen.size() / layers / top_k; }
-  [[nodiscard]] size_t turns() const { return chosen.size() / top_k; }
-  [[nodiscard]] size_t all_experts() const { return size_t{layers} * experts; }
-  [[nodiscard]] std::span<const uint16_t> turn(size_t turn) const {
-    return std::span(chosen).subspan(turn * top_k, top_k);
-  }
-  /// The id of an expert among those of all layers.
-  [[nodiscard]] uint32_t id(size_t turn, uint16_t expert) const {
-    return static_cast<uint32_t>(turn % layers * experts + expert);
-  }
-};
-
-Routes read_traces(const std::vector<std::string>& paths) {
-  Routes routes;
-  for (const std::string& path : paths) {
-    sluice::format::RouteTraceReader reader(path);
-    const auto& header = reader.header();
-    const Routes of_file{header.moe_layers(), header.experts, header.top_k};
-    if (routes.layers == 0) routes = of_file;
-    if (std::tie(routes.layers, routes.experts, routes.top_k) !=
-        std::tie(of_file.layers, of_file.experts, of_file.top_k)) {
-      throw sluice::Error(sluice::ErrorCode::kInvalidInput,
-                          "{}: is of another model than {}; give traces of one model", path,
-                          paths.front());
-    }
-    routes.starts.push_back(routes.tokens());
-    sluice::format::RoutePass pass;
-    while (reader.next(pass)) {
-      const size_t rows = pass.rows.size();
-      for (size_t row = 0; row < rows; ++row) {
-        for (size_t layer = 0; layer < routes.layers; ++layer) {
-          const auto* const first = pass.experts.data() + (layer * rows + row) * routes.top_k;
-          routes.chosen.insert(routes.chosen.end(), first, first + routes.top_k);
-        }
-      }
-    }
-  }
-  return routes;
-}
-
-/// What is published of Kimi K3's routing, as a process that draws routes.
-///
-/// The share of all uses that the most used experts have, here as uses of the expert of rank r (of
-/// all layers alike), was fitted to published coverages from 0.12 to 85 % of the experts, which it
-/// meets within 0.4 points. A conversation has its own popularity: the general one, times factors
-/// whose logarithms are normal. Their deviation makes the best 20, 161, 296 and 583 GiB of experts
-/// for 800 tokens of one subject cover 27, 69, 83 and 96 % (published: 28, 69, 84, 98). A token
-/// keeps each expert of the one before with a probability that makes the published 35 % be reused.
-class SyntheticK3 {
- public:
-  static constexpr uint32_t kLayers = 92, kExperts = 896, kTopK = 16;
-  static constexpr double kExpertGib = 17547264.0 / (1 << 30);
-
-  SyntheticK3(uint32_t layers, uint64_t seed) : random_(seed) {
-    routes_ = {layers, kExperts, kTopK};
-    double sum = 0;
-    for (uint32_t rank = 0; rank < kExperts; ++rank) {
-      general_.push_back(std::pow(rank + 1.00703, -0.47800) *
-                         std::exp(-std::pow(rank / 453.561, 2.08586)));
-      sum += general_.back();
-    }
-    for (double& uses : general_) uses *= kTopK / sum;
-  }
-
-  void converse(uint32_t tokens) {
-    routes_.starts.push_back(routes_.tokens());
-    std::vector<std::vector<double>> weights;
-    for (uint32_t layer = 0; layer < routes_.layers; ++layer) weights.push_back(popularity());
-    for (uint32_t token = 0; token < tokens; ++token) {
-      for (uint32_t layer = 0; layer < routes_.layers; ++layer) {
-        add_turn(weights[layer], layer, token == 0);
-      }
-    }
-  }
-  [[nodiscard]] Routes take() { return std::move(routes_); }
-
- private:
-  static constexpr double kDeviation = 1.1, kKeep = 0.25, kUsesMax = 0.95;
-
-  double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-  double normal() {
-    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
-    return radius * std::cos(2 * M_PI * uniform());
-  }
-  /// Weights to draw from, added up, for one layer of one conversation.
-  std::vector<double> popularity() {
-    std::vector<double> uses(general_);
-    double sum = 0;
-    for (double& use : uses) sum += use *= std::exp(kDeviation * normal());
-    double total = 0;
-    for (double& use : uses) {
-      const double share = std::min(use * kTopK / sum, kUsesMax);
-      // What must be drawn when it was not kept, so that it is used so often in all.
-      const double drawn = share * (1 - kKeep) / (1 - kKeep * share);
-      total += -std::log1p(-drawn);
-      use = total;
-    }
-    return uses;
-  }
-  void add_turn(const std::vector<double>& weights, uint32_t layer, bool first) {
-    std::vector<uint16_t> chosen;
-    if (!first) {
-      for (const uint16_t before : routes_.turn(routes_.turns() - routes_.layers)) {
-        if (uniform() < kKeep) chosen.push_back(before);
-      }
-    }
-    while (chosen.size() < kTopK) {
-      const auto drawn = std::ranges::upper_bound(weights, uniform() * weights.back());
-      // Ids are no ranks.
-      const auto rank = static_cast<uint32_t>(drawn - weights.begin());
-      const auto expert = static_cast<uint16_t>((rank * 397 + layer * 131) % kExperts);
-      if (std::ranges::find(chosen, expert) == chosen.end()) chosen.push_back(expert);
-    }
-    std::ranges::sort(chosen);
-    routes_.chosen.insert(routes_.chosen.end(), chosen.begin(), chosen.end());
-  }
-
-  std::mt19937_64 random_;
-  std::vector<double> general_;  // Uses of a token, by rank.
-  Routes routes_;
-};
+/// Bytes of an expert of K3, in GiB.
+constexpr double kExpertGib = 17547264.0 / (1 << 30);
 
 double share(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(whole, 1));
@@ -171,7 +46,7 @@ double share(uint64_t part, uint64_t whole) {
 /// Slots under a policy.
 class Cache {
  public:
-  Cache(const Routes& routes, CachePolicyOptions options, size_t slots)
+  Cache(const RouteTable& routes, CachePolicyOptions options, size_t slots)
       : routes_(routes),
         slots_(slots),
         policy_(routes.all_experts(), with_turns(options, routes.layers)),
@@ -231,7 +106,7 @@ class Cache {
     --held_;
   }
 
-  const Routes& routes_;
+  const RouteTable& routes_;
   const size_t slots_;
   CachePolicy policy_;
   std::vector<bool> resident_;
@@ -239,20 +114,8 @@ class Cache {
   size_t held_ = 0;
 };
 
-/// The share of uses whose expert the token before used too.
-double reuse(const Routes& routes) {
-  uint64_t reused = 0;
-  for (size_t turn = routes.layers; turn < routes.turns(); ++turn) {
-    const std::span<const uint16_t> before = routes.turn(turn - routes.layers);
-    for (const uint16_t expert : routes.turn(turn)) {
-      reused += std::ranges::binary_search(before, expert) ? 1 : 0;
-    }
-  }
-  return share(reused, routes.chosen.size());
-}
-
 /// The experts of all layers, the one that the first tokens used most in front.
-std::vector<uint32_t> by_uses(const Routes& routes, size_t tokens) {
+std::vector<uint32_t> by_uses(const RouteTable& routes, size_t tokens) {
   std::vector<uint32_t> uses(routes.all_experts()), order(routes.all_experts());
   for (size_t turn = 0; turn < tokens * routes.layers; ++turn) {
     for (const uint16_t expert : routes.turn(turn)) ++uses[routes.id(turn, expert)];
@@ -262,10 +125,10 @@ std::vector<uint32_t> by_uses(const Routes& routes, size_t tokens) {
   return order;
 }
 
-size_t warm_up(const Routes& routes) { return routes.tokens() / 4; }
+size_t warm_up(const RouteTable& routes) { return routes.tokens() / 4; }
 
 /// For each choice, the turn that next chooses the same expert.
-std::vector<uint32_t> next_turns(const Routes& routes) {
+std::vector<uint32_t> next_turns(const RouteTable& routes) {
   std::vector<uint32_t> next(routes.chosen.size());
   std::vector<uint32_t> following(routes.all_experts(), ~uint32_t{0});
   for (size_t i = next.size(); i-- > 0;) {
@@ -277,7 +140,7 @@ std::vector<uint32_t> next_turns(const Routes& routes) {
 }
 
 /// The hit rate of giving up what is needed last (Belady's choice): no policy has a higher one.
-double optimum(const Routes& routes, const std::vector<uint32_t>& next, size_t slots) {
+double optimum(const RouteTable& routes, const std::vector<uint32_t>& next, size_t slots) {
   // What the present turn uses has at most an entry that is due now, behind those of all others.
   std::priority_queue<std::pair<uint32_t, uint32_t>> by_next;
   std::vector<bool> resident(routes.all_experts());
@@ -337,15 +200,15 @@ struct Size {
   size_t slots = 0;
 };
 
-std::vector<Size> sizes(const Routes& routes, bool synthetic) {
+std::vector<Size> sizes(const RouteTable& routes, bool synthetic) {
   std::vector<Size> result;
   const auto add = [&](std::string name, double slots) {
     result.push_back({std::move(name), std::max<size_t>(static_cast<size_t>(slots), routes.top_k)});
   };
   if (synthetic) {
-    const double of_layers = routes.layers / static_cast<double>(SyntheticK3::kLayers);
+    const double of_layers = routes.layers / static_cast<double>(RouteProcessShape{}.layers);
     for (const double gib : {1.6, 8.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0, 512.0}) {
-      add(fmt::format("{:g} GiB", gib), gib / SyntheticK3::kExpertGib * of_layers);
+      add(fmt::format("{:g} GiB", gib), gib / kExpertGib * of_layers);
     }
   } else {
     for (const double percent : {2.5, 5.0, 10.0, 15.0, 20.0, 40.0, 60.0, 80.0}) {
@@ -362,7 +225,7 @@ struct Line {
   std::vector<double> rates;
 };
 
-std::vector<Line> compare(const Routes& routes, const std::vector<Size>& at) {
+std::vector<Line> compare(const RouteTable& routes, const std::vector<Size>& at) {
   const std::vector<uint32_t> next = next_turns(routes);
   std::vector<Line> lines = {{"optimum", {}}};
   for (const Size& size : at) lines[0].rates.push_back(optimum(routes, next, size.slots));
@@ -378,7 +241,7 @@ std::vector<Line> compare(const Routes& routes, const std::vector<Size>& at) {
 }
 
 /// Hit rates of the first tokens of the last conversation, by what is known of those before it.
-std::vector<Line> start_up(const Routes& routes, const std::vector<Size>& at) {
+std::vector<Line> start_up(const RouteTable& routes, const std::vector<Size>& at) {
   constexpr size_t kTokens = 64;
   const size_t start = routes.starts.back();
   const size_t end = std::min(start + kTokens, routes.tokens());
@@ -426,7 +289,7 @@ std::string json_lines(const std::vector<Line>& lines) {
 struct Arguments {
   bool json = false;
   std::vector<std::string> traces;
-  uint32_t layers = SyntheticK3::kLayers, conversations = 16, tokens = 128, seed = 1;
+  uint32_t layers = RouteProcessShape{}.layers, conversations = 16, tokens = 128, seed = 1;
 };
 
 Arguments parse(int argc, char** argv) {
@@ -453,18 +316,18 @@ Arguments parse(int argc, char** argv) {
   return arguments;
 }
 
-Routes make_routes(const Arguments& arguments) {
-  if (!arguments.traces.empty()) return read_traces(arguments.traces);
-  SyntheticK3 synthetic(arguments.layers, arguments.seed);
+RouteTable make_routes(const Arguments& arguments) {
+  if (!arguments.traces.empty()) return sluice::stream::read_route_traces(arguments.traces);
+  RouteProcess synthetic({.layers = arguments.layers}, arguments.seed);
   for (uint32_t i = 0; i < arguments.conversations; ++i) synthetic.converse(arguments.tokens);
-  return synthetic.take();
+  return synthetic.routes();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
   const Arguments arguments = parse(argc, argv);
-  const Routes routes = make_routes(arguments);
+  const RouteTable routes = make_routes(arguments);
   if (routes.tokens() == 0) {
     throw sluice::Error(sluice::ErrorCode::kInvalidInput, "the traces have no tokens");
   }
@@ -476,13 +339,13 @@ int main(int argc, char** argv) try {
     fmt::print(
         "{{\"layers\": {}, \"experts\": {}, \"tokens\": {}, \"reuse\": {:.4f}, \"slots\": [{}], "
         "\"hit_rate\": {}, \"start_hit_rate\": {}}}\n",
-        routes.layers, routes.experts, routes.tokens(), reuse(routes), slots, json_lines(rates),
-        json_lines(start));
+        routes.layers, routes.experts, routes.tokens(), reuse_share(routes), slots,
+        json_lines(rates), json_lines(start));
     return 0;
   }
   fmt::print("{} tokens in {} conversations, {} of {} experts in {} layers; {:.1f} % reused\n",
              routes.tokens(), routes.starts.size(), routes.top_k, routes.experts, routes.layers,
-             100 * reuse(routes));
+             100 * reuse_share(routes));
   print_table("hit rate, %", at, rates);
   print_table("first 64 tokens, knowing", at, start);
   return 0;

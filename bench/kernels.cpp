@@ -2,6 +2,7 @@
 // memory take turns in one run, and the best turn of each counts.
 #include "kernels/fingerprint.h"
 #include "kernels/kernel_table.h"
+#include "kernels/read_bandwidth.h"
 
 #include <algorithm>
 #include <barrier>
@@ -56,23 +57,6 @@ class Buffer {
   size_t count_;
   std::unique_ptr<T, FreeDeleter> memory_;
 };
-
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-#define SLUICE_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define SLUICE_WIDEST
-#endif
-
-/// Reads every byte once.
-SLUICE_WIDEST uint64_t sum_words(const uint64_t* words, size_t count) {
-  uint64_t sums[32] = {};
-  for (size_t i = 0; i + 32 <= count; i += 32) {
-    for (size_t k = 0; k < 32; ++k) sums[k] += words[i + k];
-  }
-  uint64_t total = 0;
-  for (const uint64_t sum : sums) total += sum;
-  return total;
-}
 
 /// Seconds that `work(thread)` takes on all threads together, from a common start.
 double seconds_of(size_t threads, const std::function<void(size_t)>& work) {
@@ -183,7 +167,7 @@ class Bench {
     add("read", static_cast<double>(weights_.size()) * 2, [this](size_t t) {
       const auto* words = reinterpret_cast<const uint64_t*>(weights_.data());
       const auto [first, end] = share(weights_.size() / 4, t);
-      sink_ = sum_words(words + first, end - first);
+      sink_ = sluice::kernels::sum_words({words + first, end - first});
     });
     for (const size_t rows : {size_t{1}, kActivations}) {
       add_mxfp4(rows);

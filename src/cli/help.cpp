@@ -73,7 +73,8 @@ std::string usage(const Command& command, const OptionList& options) {
   std::string out = "sluice " + command.name();
   for (const Option& option : options.all()) {
     if (!option.positional) continue;
-    out += fmt::format(fmt::runtime(option.required ? " {}" : " [{}]"), option.text.name);
+    const std::string name = option.text.name + (option.repeated ? "..." : "");
+    out += fmt::format(fmt::runtime(option.required ? " {}" : " [{}]"), name);
   }
   return out + " [options]";
 }

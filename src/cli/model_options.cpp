@@ -43,14 +43,23 @@ void declare_model_options(OptionList& options, ModelSettings& settings, std::st
   options.describe_default("the fastest that this processor has");
   options.flag({"buffered", "", "read through the page cache instead of around it"},
                settings.buffered);
-  options.choice(
-      {"io", "NAME", "who reads: io_uring, threads with pread, or the first where it is offered"},
-      settings.io, {"auto", "uring", "pread"});
+  declare_read_method(options, settings.io);
   options.choice({"hints", "WHEN",
                   "whether idle drives read the experts that the next layer will probably want"},
                  settings.hints, {"on", "off"});
   options.number({"mla-norm-eps", "E", "epsilon of the two latent norms of attention"},
                  settings.mla_norm_epsilon, {0.0f, 1.0f});
+}
+
+void declare_read_method(OptionList& options, std::string& io) {
+  options.choice(
+      {"io", "NAME", "who reads: io_uring, threads with pread, or the first where it is offered"},
+      io, {"auto", "uring", "pread"});
+}
+
+io::ReadMethod read_method(const std::string& io) {
+  if (io == "uring") return io::ReadMethod::kUring;
+  return io == "pread" ? io::ReadMethod::kPread : io::ReadMethod::kAuto;
 }
 
 model::LoadOptions load_options(const ModelSettings& settings) {
@@ -69,8 +78,7 @@ model::LoadOptions load_options(const ModelSettings& settings) {
   options.mla_norm_epsilon = settings.mla_norm_epsilon;
   options.hints = settings.hints == "on";
   options.direct_io = !settings.buffered;
-  if (settings.io == "uring") options.read_method = io::ReadMethod::kUring;
-  if (settings.io == "pread") options.read_method = io::ReadMethod::kPread;
+  options.read_method = read_method(settings.io);
   return options;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include "cli/options.h"
+#include "io/open_drives.h"
 #include "model/loaded_model.h"
 
 #include <cstdint>
@@ -27,6 +28,10 @@ struct ModelSettings {
 void declare_model_folder(OptionList& options, ModelSettings& settings);
 /// Declares the rest of them. `context`: the default of --context in words.
 void declare_model_options(OptionList& options, ModelSettings& settings, std::string context);
+
+/// Declares --io, with which any command that reads drives says how.
+void declare_read_method(OptionList& options, std::string& io);
+[[nodiscard]] io::ReadMethod read_method(const std::string& io);
 
 [[nodiscard]] model::LoadOptions load_options(const ModelSettings& settings);
 

@@ -53,6 +53,23 @@ T parse_number(std::string_view text, std::string_view option, Limits<T> limits)
   return value;
 }
 
+std::vector<uint32_t> parse_numbers(std::string_view text, std::string_view option,
+                                    Limits<uint32_t> limits) {
+  std::vector<uint32_t> numbers;
+  while (true) {
+    const size_t comma = std::min(text.find(','), text.size());
+    numbers.push_back(parse_number<uint32_t>(text.substr(0, comma), option, limits));
+    if (comma == text.size()) return numbers;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+uint64_t parse_size(std::string_view text, const std::string& option) {
+  const uint64_t bytes = parse_bytes(text, option);
+  if (bytes == 0) refuse(fmt::format("{} must be more than 0 bytes", option));
+  return bytes;
+}
+
 std::string shown(const Option& option) {
   return option.positional ? option.text.name : "--" + option.text.name;
 }
@@ -102,6 +119,16 @@ void OptionList::optional_argument(OptionText text, std::string& to,
 void OptionList::optional_argument(OptionText text, std::string& to, Completion completion) {
   argument(std::move(text), to, completion);
   options_.back().required = false;
+}
+
+void OptionList::arguments(OptionText text, std::vector<std::string>& to, Completion completion,
+                           size_t least) {
+  Option& option = add(std::move(text), "", [&to](std::string_view value, const std::string&) {
+    to.emplace_back(value);
+  });
+  option.positional = option.repeated = true;
+  option.required = least > 0;
+  option.completion = completion;
 }
 
 void OptionList::flag(OptionText text, bool& to) {
@@ -156,10 +183,27 @@ void OptionList::number(OptionText text, float& to, Limits<float> limits) {
   add_number(std::move(text), to, limits);
 }
 
+void OptionList::numbers(OptionText text, std::vector<uint32_t>& to, Limits<uint32_t> limits) {
+  add(std::move(text), fmt::format("{}", fmt::join(to, ",")),
+      [&to, limits](std::string_view value, const std::string& name) {
+        to = parse_numbers(value, name, limits);
+      });
+}
+
 void OptionList::bytes(OptionText text, uint64_t& to) {
+  add(std::move(text), "",
+      [&to](std::string_view value, const std::string& name) { to = parse_size(value, name); });
+}
+
+void OptionList::sizes(OptionText text, std::vector<uint64_t>& to) {
   add(std::move(text), "", [&to](std::string_view value, const std::string& name) {
-    to = parse_bytes(value, name);
-    if (to == 0) throw Error(ErrorCode::kInvalidInput, "{} must be more than 0 bytes", name);
+    to.clear();
+    while (true) {
+      const size_t comma = std::min(value.find(','), value.size());
+      to.push_back(parse_size(value.substr(0, comma), name));
+      if (comma == value.size()) return;
+      value.remove_prefix(comma + 1);
+    }
   });
 }
 
@@ -167,12 +211,8 @@ void OptionList::ids(OptionText text, std::vector<TokenId>& to) {
   add(std::move(text), "", [&to](std::string_view value, const std::string& name) {
     constexpr uint32_t kIdMax = 0x7fffffff;
     to.clear();
-    while (true) {
-      const size_t comma = std::min(value.find(','), value.size());
-      const auto id = parse_number<uint32_t>(value.substr(0, comma), name, {0, kIdMax});
+    for (const uint32_t id : parse_numbers(value, name, {0, kIdMax})) {
       to.push_back(TokenId{static_cast<int32_t>(id)});
-      if (comma == value.size()) return;
-      value.remove_prefix(comma + 1);
     }
   });
 }
@@ -186,7 +226,7 @@ Option* OptionList::find(std::string_view name) {
 
 void OptionList::store_argument(std::string_view value) {
   for (Option& option : options_) {
-    if (!option.positional || option.seen) continue;
+    if (!option.positional || (option.seen && !option.repeated)) continue;
     option.seen = true;
     option.store(value, shown(option));
     return;

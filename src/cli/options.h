@@ -36,6 +36,7 @@ struct Option {
   Completion completion = Completion::kNothing;
   bool positional = false;
   bool required = false;
+  bool repeated = false;  ///< Takes all arguments that follow.
   bool seen = false;
   std::string needs;  ///< The option without which this one means nothing; may be empty.
   /// Takes the value and the name to use in messages.
@@ -55,6 +56,9 @@ class OptionList {
   void argument(OptionText text, std::string& to, Completion completion);  ///< Must be given.
   void optional_argument(OptionText text, std::string& to, std::vector<std::string> choices);
   void optional_argument(OptionText text, std::string& to, Completion completion);
+  /// Any number of them, at the end of the arguments; `least` is 0 or 1.
+  void arguments(OptionText text, std::vector<std::string>& to, Completion completion,
+                 size_t least);
   void flag(OptionText text, bool& to);
   void string(OptionText text, std::string& to, Completion completion = Completion::kNothing);
   /// Distinguishes an empty text from none.
@@ -67,7 +71,11 @@ class OptionList {
   void number(OptionText text, uint64_t& to, Limits<uint64_t> limits);
   void number(OptionText text, double& to, Limits<double> limits);
   void number(OptionText text, float& to, Limits<float> limits);
-  void bytes(OptionText text, uint64_t& to);            ///< As parse_bytes() reads them.
+  /// Numbers, comma-separated.
+  void numbers(OptionText text, std::vector<uint32_t>& to, Limits<uint32_t> limits);
+  void bytes(OptionText text, uint64_t& to);  ///< As parse_bytes() reads them.
+  /// The same, comma-separated.
+  void sizes(OptionText text, std::vector<uint64_t>& to);
   void ids(OptionText text, std::vector<TokenId>& to);  ///< Token ids, comma-separated.
 
   /// Replaces the default that help shows for the option declared last, where the variable's value

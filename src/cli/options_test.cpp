@@ -19,11 +19,13 @@ struct Settings {
   std::optional<std::string> prompt;
   std::vector<std::string> stops;
   std::vector<TokenId> ids;
+  std::vector<uint32_t> lengths = {4, 8};
   bool json = false;
   uint32_t max_new = 512;
   uint64_t memory = 0, seed = 0;
   double temperature = 0.0;
   float epsilon = 1e-6f;
+  std::vector<uint64_t> sizes;
 
   OptionList list() {
     OptionList o;
@@ -32,6 +34,7 @@ struct Settings {
     o.string({"file", "FILE", "a file"}, file, Completion::kFile);
     o.strings({"stop", "TEXT", "ends the answer"}, stops);
     o.ids({"ids", "LIST", "token ids"}, ids);
+    o.numbers({"lengths", "N,N", "lengths"}, lengths, {1, 100});
     o.choice({"effort", "E", "how much to think"}, effort, {"low", "high", "max"});
     o.flag({"json", "", "print JSON"}, json);
     o.number({"max-new", "N", "tokens"}, max_new, {0, 1000});
@@ -41,6 +44,7 @@ struct Settings {
     o.needs("temperature");
     o.number({"epsilon", "E", "epsilon"}, epsilon, {0.0f, 1.0f});
     o.bytes({"memory", "SIZE", "budget"}, memory);
+    o.sizes({"sizes", "SIZES", "sizes"}, sizes);
     return o;
   }
   void parse(std::vector<std::string_view> words) { list().parse(words); }
@@ -48,13 +52,34 @@ struct Settings {
 
 TEST(Options, StoreWhatIsGivenAndKeepTheRest) {
   Settings s;
-  s.parse({"folder", "--prompt", "", "--stop", "a", "--stop=b=c", "--ids", "1,2,163839", "--json",
-           "--max-new=7", "--temperature", "0.5", "--memory", "6GiB", "--seed",
-           "18446744073709551615", "--epsilon", "1e-5"});
+  s.parse({"folder",
+           "--prompt",
+           "",
+           "--stop",
+           "a",
+           "--stop=b=c",
+           "--ids",
+           "1,2,163839",
+           "--json",
+           "--max-new=7",
+           "--temperature",
+           "0.5",
+           "--memory",
+           "6GiB",
+           "--seed",
+           "18446744073709551615",
+           "--epsilon",
+           "1e-5",
+           "--lengths",
+           "7,100,1",
+           "--sizes",
+           "4096,1MiB"});
   EXPECT_EQ(s.model, "folder");
   EXPECT_EQ(s.prompt, "");
   EXPECT_EQ(s.stops, (std::vector<std::string>{"a", "b=c"}));
   EXPECT_EQ(s.ids, (std::vector<TokenId>{TokenId{1}, TokenId{2}, TokenId{163839}}));
+  EXPECT_EQ(s.lengths, (std::vector<uint32_t>{7, 100, 1}));
+  EXPECT_EQ(s.sizes, (std::vector<uint64_t>{4096, 1u << 20}));
   EXPECT_TRUE(s.json);
   EXPECT_EQ(s.max_new, 7u);
   EXPECT_EQ(s.temperature, 0.5);
@@ -73,6 +98,22 @@ TEST(Options, ANegativeNumberIsAValueAndADoubleDashEndsOptions) {
   t.parse({"m", "--prompt=--json"});
   EXPECT_EQ(t.prompt, "--json");
   EXPECT_FALSE(t.json);
+}
+
+TEST(Options, TheLastArgumentsMayBeMany) {
+  std::string first;
+  std::vector<std::string> rest;
+  const auto parse = [&](std::vector<std::string_view> words, size_t least) {
+    OptionList o;
+    o.argument({"FIRST", "", "one"}, first, Completion::kFile);
+    o.arguments({"REST", "", "more"}, rest, Completion::kFile, least);
+    o.parse(words);
+  };
+  parse({"a", "b", "c"}, 1);
+  EXPECT_EQ(first, "a");
+  EXPECT_EQ(rest, (std::vector<std::string>{"b", "c"}));
+  EXPECT_NO_THROW(parse({"a"}, 0));
+  EXPECT_THROW(parse({"a"}, 1), Error);
 }
 
 TEST(Options, MistakesAreNamed) {
@@ -99,9 +140,12 @@ TEST(Options, MistakesAreNamed) {
       {{"m", "--max-new="}, "--max-new: \"\" is not a number"},
       {{"m", "--temperature", "nan"}, "--temperature: nan is out of range"},
       {{"m", "--effort", "medium"}, "--effort: \"medium\" is not one of low, high, max"},
+      {{"m", "--sizes", "4096,0"}, "--sizes must be more than 0 bytes"},
+      {{"m", "--sizes", "4096,"}, "--sizes: \"\" is not a size"},
       {{"m", "--ids", "1,,2"}, "--ids: \"\" is not a number"},
       {{"m", "--ids", "1,-2"}, "--ids: -2 is out of range"},
       {{"m", "--ids", ""}, "--ids: \"\" is not a number"},
+      {{"m", "--lengths", "1,0"}, "--lengths: 0 is out of range"},
       {{"m", "--drawn", "1"}, "--drawn means nothing without --temperature"},
       {{"m", "--memory", "6G"}, "--memory: \"6G\" is not a size"},
   };

@@ -5,12 +5,10 @@
 #include "cli/pack_targets.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "cli/work_report.h"
 #include "model/packer.h"
 #include "stream/memory_plan.h"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
@@ -67,13 +65,12 @@ Json outlook_json(const PackOutlook& outlook) {
 class PackReport {
  public:
   PackReport(const PackOutlook& outlook, bool json, bool quiet)
-      : total_(outlook.shard_bytes),
-        json_(json),
+      : json_(json),
         quiet_(quiet),
-        progress_({[this] { return text(); }, [this] { return share(); }}, json || quiet) {}
+        work_({.what = "packed", .total = outlook.shard_bytes, .json = json, .quiet = quiet}) {}
 
   model::PackWatch watch() {
-    return {.read = [this](uint64_t bytes) { advance(bytes); },
+    return {.read = [this](uint64_t bytes) { work_.advance(bytes); },
             .packed = [this](const model::PackedShard& shard) { add(shard); },
             .reclaimed =
                 [this](const fs::path& path) {
@@ -83,17 +80,17 @@ class PackReport {
   }
 
   void finish() {
-    progress_.stop();
+    work_.stop();
     if (json_) {
       emit({{"event", "done"},
             {"shards", shards_},
-            {"bytes", done_.load()},
+            {"bytes", work_.done()},
             {"stored_bytes", stored_bytes_},
             {"reclaimed", reclaimed_},
-            {"seconds", seconds()}});
+            {"seconds", work_.seconds()}});
     } else if (!quiet_) {
-      std::string out = fmt::format("packed {} shards, {}, in {}\n", shards_, human_bytes(done_),
-                                    format_duration(seconds()));
+      std::string out = fmt::format("packed {} shards, {}, in {}\n", shards_,
+                                    human_bytes(work_.done()), format_duration(work_.seconds()));
       if (stored_bytes_ > 0) {
         out += fmt::format("the packs hold {}; {} shards had a sum to be compared with\n",
                            human_bytes(stored_bytes_), compared_);
@@ -104,14 +101,6 @@ class PackReport {
   }
 
  private:
-  void advance(uint64_t bytes) {
-    done_ += bytes;
-    const double now = seconds();
-    if (!json_ || now - told_ < 1.0) return;
-    told_ = now;
-    emit({{"event", "progress"}, {"bytes", done_.load()}, {"total", total_}, {"seconds", now}});
-  }
-
   void add(const model::PackedShard& shard) {
     ++shards_;
     compared_ += shard.compared ? 1 : 0;
@@ -123,32 +112,17 @@ class PackReport {
           {"stored_bytes", shard.stored_bytes},
           {"sha256", shard.sha256},
           {"compared", shard.compared},
-          {"seconds", seconds()}});
+          {"seconds", work_.seconds()}});
   }
 
   static void emit(const Json& event) {
     write_output(event.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
   }
 
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-  [[nodiscard]] double share() const {
-    return total_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(total_);
-  }
-  [[nodiscard]] std::string text() const {
-    return fmt::format("packed {} of {}, {:.0f} MB/s", human_bytes(done_), human_bytes(total_),
-                       static_cast<double>(done_) / kMegabyte / std::max(seconds(), 1e-3));
-  }
-
-  const uint64_t total_;
   const bool json_, quiet_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::atomic<uint64_t> done_{0};
   uint64_t stored_bytes_ = 0;
   uint32_t shards_ = 0, compared_ = 0, reclaimed_ = 0;
-  double told_ = 0.0;
-  Progress progress_;
+  WorkReport work_;
 };
 
 class PackCommand : public Command {

@@ -34,30 +34,45 @@ model::PackTarget parse_target(const std::string& value) {
   return target;
 }
 
-void set_rate(const std::string& value, std::vector<model::PackTarget>& targets) {
+}  // namespace
+
+std::map<std::string, double> parse_rates(const std::vector<std::string>& values) {
   constexpr double kMegabyte = 1e6, kRateMax = 1e6;
-  const auto [label, text] = split(value, "--rate NAME=MB/s");
-  double rate = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, rate);
-  if (error != std::errc{} || rest != end || !(rate >= 0.0 && rate <= kRateMax)) {
-    throw Error(ErrorCode::kInvalidInput, "--rate {}: \"{}\" is not a number of MB/s from 0 to {}",
-                value, text, kRateMax);
+  std::map<std::string, double> rates;
+  for (const std::string& value : values) {
+    const auto [label, text] = split(value, "--rate NAME=MB/s");
+    double rate = 0.0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, rate);
+    if (error != std::errc{} || rest != end || !(rate >= 0.0 && rate <= kRateMax)) {
+      throw Error(ErrorCode::kInvalidInput,
+                  "--rate {}: \"{}\" is not a number of MB/s from 0 to {}", value, text, kRateMax);
+    }
+    rates[label] = rate * kMegabyte;
   }
-  const auto target = std::ranges::find(targets, label, &model::PackTarget::label);
-  if (target == targets.end()) {
-    throw Error(ErrorCode::kInvalidInput, "--rate {}: no --to names a volume {}", value, label);
-  }
-  target->rate = rate * kMegabyte;
+  return rates;
 }
 
-}  // namespace
+std::map<std::string, uint64_t> parse_rooms(const std::vector<std::string>& values) {
+  std::map<std::string, uint64_t> rooms;
+  for (const std::string& value : values) {
+    const auto [label, text] = split(value, "--room NAME=BYTES");
+    rooms[label] = parse_bytes(text, "--room " + value);
+  }
+  return rooms;
+}
 
 std::vector<model::PackTarget> parse_targets(const std::vector<std::string>& to,
                                              const std::vector<std::string>& rates) {
   std::vector<model::PackTarget> targets;
   for (const std::string& value : to) targets.push_back(parse_target(value));
-  for (const std::string& value : rates) set_rate(value, targets);
+  for (const auto& [label, rate] : parse_rates(rates)) {
+    const auto target = std::ranges::find(targets, label, &model::PackTarget::label);
+    if (target == targets.end()) {
+      throw Error(ErrorCode::kInvalidInput, "--rate {0}=: no --to names a volume {0}", label);
+    }
+    target->rate = rate;
+  }
   return targets;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/pack_targets.h"
 
 #include "base/error.h"
+#include "base/test_refusal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,6 +39,14 @@ TEST(PackTargets, RatesGoToTheirVolumes) {
   const auto targets = parse_targets({"a=/x", "b=/y"}, {"b=3500", "a=0.5"});
   EXPECT_EQ(targets[0].rate, 5e5);
   EXPECT_EQ(targets[1].rate, 3.5e9);
+}
+
+TEST(PackTargets, RoomsAreSizes) {
+  EXPECT_EQ(parse_rooms({"a=2KiB", "b=5GB"}),
+            (std::map<std::string, uint64_t>{{"a", 2048}, {"b", 5'000'000'000}}));
+  for (const char* value : {"a", "=5", "a=", "a=many"}) {
+    EXPECT_THAT(refusal([&] { (void)parse_rooms({value}); }), HasSubstr(value));
+  }
 }
 
 TEST(PackTargets, MistakesAreNamed) {

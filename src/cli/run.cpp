@@ -6,9 +6,11 @@
 #include "cli/files.h"
 #include "cli/model_options.h"
 #include "cli/read_recorder.h"
+#include "cli/route_recorder.h"
 #include "cli/terminal.h"
 #include "format/safetensors_writer.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -55,7 +57,7 @@ class RunCommand : public Command {
   std::vector<TokenId> prompt_ids_;
   bool chat_ = false, print_ids_ = false, json_ = false;
   std::string effort_;  // Empty: not given.
-  std::string logits_file_, dump_file_, save_state_, load_state_;
+  std::string logits_file_, dump_file_, routes_file_, save_state_, load_state_;
 
   std::optional<text::Tokenizer> tokenizer_;
   ReadBuffer read_buffer_;
@@ -64,6 +66,7 @@ class RunCommand : public Command {
   std::optional<AnswerStream> stream_;
   std::string output_trouble_;  // Of standard output; nothing is written after it.
   std::optional<DumpRecorder> dump_;
+  std::optional<RouteRecorder> route_recorder_;
   std::optional<format::NpyWriter> npy_;
   std::vector<float> logits_;  // Of every row that ran, [rows, vocab], for the dump.
 };
@@ -90,6 +93,9 @@ void RunCommand::declare(OptionList& options) {
       {"dump", "FILE",
        "write every intermediate value of the prompt (.safetensors); takes memory of the budget"},
       dump_file_, Completion::kFile);
+  options.string({"routes", "FILE",
+                  "record the experts of every token; sluice routes, place and simulate read it"},
+                 routes_file_, Completion::kFile);
   options.string({"save-state", "FILE", "write the state after prompt and answer"}, save_state_,
                  Completion::kFile);
   options.string({"load-state", "FILE", "continue from such a state; the prompt follows it"},
@@ -114,9 +120,14 @@ void RunCommand::check() const {
     throw Error(ErrorCode::kInvalidInput,
                 "--print-ids and --json both claim standard output; give one");
   }
+  if (!routes_file_.empty() && !dump_file_.empty()) {
+    throw Error(ErrorCode::kInvalidInput,
+                "--routes and --dump both watch the passes; give one at a time");
+  }
   engine::check_sampling(answer_.sampling);
   check_writable("--logits", logits_file_);
   check_writable("--dump", dump_file_);
+  check_writable("--routes", routes_file_);
   check_writable("--save-state", save_state_);
   check_writable("--read-trace", answer_.read_trace_file);
   if (!tokenizer_ && (prompt_ids_.empty() || !answer_.stop_strings.empty())) {
@@ -150,6 +161,13 @@ model::LoadOptions RunCommand::loading(size_t prompt_tokens) {
       return DumpRecorder::bytes(shape, extent);
     };
   }
+  if (!routes_file_.empty()) {
+    const uint32_t most = options.prefill_rows != 0 ? options.prefill_rows : model::kPrefillRowsMax;
+    options.output_bytes = [rows =
+                                std::min(most, options.context)](const model::ModelShape& shape) {
+      return RouteRecorder::bytes(shape, rows);
+    };
+  }
   if (!answer_.read_trace_file.empty()) read_buffer_.attach(options);
   return options;
 }
@@ -165,7 +183,7 @@ engine::GenerateResult RunCommand::generate(std::vector<TokenId> prompt,
         answer_.stop_strings, shows_text()
                                   ? show_on_terminal([this](std::string_view text) { write(text); })
                                   : [](Channel, std::string_view) {});
-    if (chat_) stream_->expect_chat(reply_markers(*tokenizer_), first_channel(effort()));
+    if (chat_) stream_->expect_chat(tokenizer_->special(), first_channel(effort()));
     task.stream = &*stream_;
   }
   task.callbacks.on_token = [this](TokenId) { return output_trouble_.empty(); };
@@ -186,6 +204,11 @@ engine::GenerateResult RunCommand::generate(std::vector<TokenId> prompt,
       dump_->add_state(state);
     };
   }
+  if (!routes_file_.empty()) {
+    route_recorder_.emplace(*loaded_, routes_file_, format::RouteTraceMark{});
+    route_recorder_->begin_sequence(0);
+    task.callbacks.on_prompt_done = [this] { route_recorder_->begin_answer(); };
+  }
   const InterruptGuard interrupt;
   return answer(*loaded_, state, answer_, std::move(task), interrupt.flag());
 }
@@ -193,6 +216,7 @@ engine::GenerateResult RunCommand::generate(std::vector<TokenId> prompt,
 void RunCommand::write_files(size_t prompt_rows, const std::vector<TokenId>& generated,
                              const model::SequenceState& state) {
   if (npy_) npy_->commit();
+  if (route_recorder_) (void)route_recorder_->sync();
   if (dump_) {
     const size_t vocab = loaded_->shape().vocab;
     const auto row = [&](size_t i) { return logits_.begin() + static_cast<ptrdiff_t>(i * vocab); };
@@ -216,7 +240,7 @@ void RunCommand::print(const engine::GenerateResult& result, size_t prompt_token
   for (const TokenId id : result.generated) ids.push_back(id.value);
   if (json_) {
     nlohmann::ordered_json report;
-    if (stream_) report["text"] = stream_->text(Channel::kAnswer);
+    if (stream_) report["text"] = stream_->text(Channel::kContent);
     if (chat_) report["reasoning"] = stream_->text(Channel::kReasoning);
     report["ids"] = ids;
     report["finish_reason"] = engine::finish_reason_name(result.reason);

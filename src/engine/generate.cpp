@@ -3,7 +3,6 @@
 #include "base/check.h"
 #include "base/error.h"
 
-#include <chrono>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -39,13 +38,13 @@ class Runner {
     const std::span<float> logits = std::span(logits_).first(wanted.size() * loaded_.shape().vocab);
 
     const auto before = stream::ReadingCounters::of(loaded_.streamer());
-    const auto start = std::chrono::steady_clock::now();
+    const Nanos start = loaded_.drives().now();
     loaded_.model().forward({.tokens = tokens,
                              .states = std::span(states_).first(rows),
                              .logits_rows = wanted,
                              .another_follows = generation_.expects_more_after(rows)},
                             logits);
-    const Nanos elapsed = std::chrono::steady_clock::now() - start;
+    const Nanos elapsed = loaded_.drives().now() - start;
     PhaseStats& phase = prompt ? stats.prefill : stats.decode;
     phase.add({.tokens = rows,
                .passes = 1,
@@ -60,6 +59,7 @@ class Runner {
   void deliver(uint32_t rows, std::span<const float> logits, bool prompt) {
     const size_t vocab = loaded_.shape().vocab;
     const std::span<const float> last = logits.empty() ? logits : logits.last(vocab);
+    if (callbacks_.on_choice && generation_.wants_logits(rows)) callbacks_.on_choice(last);
     const std::optional<TokenId> token = generation_.advance(rows, last);
     if (prompt && callbacks_.on_prompt_progress) {
       callbacks_.on_prompt_progress(generation_.prompt_rows_run(), generation_.prompt_rows());

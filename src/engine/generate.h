@@ -14,6 +14,8 @@ namespace sluice::engine {
 
 /// What a caller of generate() may watch. All are optional and run on the calling thread.
 struct GenerateCallbacks {
+  /// A token is about to be chosen from these logits, [vocab].
+  std::function<void(std::span<const float>)> on_choice;
   /// A token was chosen. Returning false ends the generation with kStop.
   std::function<bool(TokenId)> on_token;
   /// Logits of rows that ran, [rows, vocab], every row in order. Needs a model that was loaded with

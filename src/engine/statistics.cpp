@@ -135,8 +135,7 @@ Nanos PhaseStats::waiting() const {
 }
 
 Nanos PhaseStats::computing() const {
-  // Two clocks measure the two times, so that the difference may fall a little below zero.
-  return std::max(Nanos{}, elapsed - waiting());
+  return elapsed - waiting();
 }
 
 double PhaseStats::tokens_per_second() const {
@@ -205,6 +204,12 @@ uint64_t peak_rss_bytes() {
 #else
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 #endif
+}
+
+bool restart_peak_rss() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5";  // What Linux calls resetting the peak, see proc(5).
+  return static_cast<bool>(file.flush());
 }
 
 }  // namespace sluice::engine

@@ -12,7 +12,7 @@ namespace sluice::engine {
 struct PhaseStats {
   uint64_t tokens = 0;  ///< Rows that ran.
   uint64_t passes = 0;
-  Nanos elapsed{};
+  Nanos elapsed{};  ///< By the drives' clock, like all times here.
   stream::ReadingCounters reading{};
 
   void add(const PhaseStats& other);
@@ -44,5 +44,7 @@ struct GenerationStats {
 
 /// The most memory that this process has had resident, bytes; 0 where the system does not tell.
 [[nodiscard]] uint64_t peak_rss_bytes();
+/// Lets peak_rss_bytes() begin anew from what is resident now. False where the system cannot.
+[[nodiscard]] bool restart_peak_rss();
 
 }  // namespace sluice::engine

@@ -72,13 +72,6 @@ TEST(Statistics, FiguresOfAPhase) {
   EXPECT_DOUBLE_EQ(phase.busy_share(phase.reading.drives[0]), 0.75);
 }
 
-// The clocks of the drives and of the pass differ a little.
-TEST(Statistics, ComputingIsNeverNegative) {
-  PhaseStats phase{.elapsed = 1s};
-  phase.reading.streamer.waiting_ns = 1'000'000'001;
-  EXPECT_EQ(phase.computing(), 0ns);
-}
-
 TEST(Statistics, AddSumsEveryField) {
   PhaseStats sum;
   for (uint64_t step = 1; step <= 2; ++step) {
@@ -166,12 +159,19 @@ TEST(Statistics, JsonHasBothPhases) {
   EXPECT_EQ(decode["drives"][0]["busy_seconds"], 1.5);
 }
 
-TEST(Statistics, PeakMemoryGrowsWithWhatIsTouched) {
+TEST(Statistics, PeakMemoryGrowsWithWhatIsTouchedAndCanBeginAnew) {
   const uint64_t before = peak_rss_bytes();
   EXPECT_GT(before, 0u);
-  // Twice the peak so far cannot have been resident before.
-  const std::vector<char> touched(2 * before, 1);
-  EXPECT_GE(peak_rss_bytes(), before + static_cast<uint64_t>(touched[before]));
+  uint64_t peak = 0;
+  {
+    // Twice the peak so far cannot have been resident before.
+    const std::vector<char> touched(2 * before, 1);
+    peak = peak_rss_bytes();
+    EXPECT_GE(peak, before + static_cast<uint64_t>(touched[before]));
+  }
+  if (restart_peak_rss()) {
+    EXPECT_LT(peak_rss_bytes(), peak);
+  }
 }
 
 }  // namespace

@@ -2,11 +2,10 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "base/read_file.h"
 #include "format/damaged.h"
 #include "format/file_name.h"
 #include "format/member_reader.h"
-#include "format/output_file.h"
+#include "format/small_file.h"
 
 #include <algorithm>
 #include <set>
@@ -126,23 +125,6 @@ std::string packs_trouble(const Manifest& manifest) {
   return {};
 }
 
-/// The text of a file of a folder; nothing when there is no such file.
-std::optional<std::string> read_if_there(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::status(path, ignored).type() == fs::file_type::not_found) return std::nullopt;
-  FileText file = read_file(path, kFileBytesMax);
-  if (!file.trouble.empty()) {
-    throw Error(ErrorCode::kIo, "{}: cannot be read: {}", path.string(), file.trouble);
-  }
-  return std::move(file.text);
-}
-
-void replace(const fs::path& path, std::string_view text) {
-  OutputFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 // A folder's name may be anything, also what is no UTF-8.
 std::string to_json(const nlohmann::ordered_json& value) {
   return value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -239,24 +221,24 @@ std::string encode_volume_file(const VolumeFile& volume) {
 
 std::optional<Manifest> read_manifest(const fs::path& folder) {
   const fs::path path = folder / kManifestName;
-  const std::optional<std::string> text = read_if_there(path);
+  const std::optional<std::string> text = read_if_there(path, kFileBytesMax);
   if (!text) return std::nullopt;
   return parse_manifest(*text, path.string());
 }
 
 std::optional<VolumeFile> read_volume_file(const fs::path& folder) {
   const fs::path path = folder / kVolumeFileName;
-  const std::optional<std::string> text = read_if_there(path);
+  const std::optional<std::string> text = read_if_there(path, kFileBytesMax);
   if (!text) return std::nullopt;
   return parse_volume_file(*text, path.string());
 }
 
 void write_manifest(const fs::path& folder, const Manifest& manifest) {
-  replace(folder / kManifestName, encode_manifest(manifest));
+  replace_file(folder / kManifestName, encode_manifest(manifest));
 }
 
 void write_volume_file(const fs::path& folder, const VolumeFile& volume) {
-  replace(folder / kVolumeFileName, encode_volume_file(volume));
+  replace_file(folder / kVolumeFileName, encode_volume_file(volume));
 }
 
 }  // namespace sluice::format

@@ -117,8 +117,11 @@ struct PieceCut {
 [[nodiscard]] std::vector<PieceCut> cut_for_pack(const Segment& segment,
                                                  std::span<const uint64_t> borders);
 
-/// File name of the pack that has bytes of the shard of this file name, for every volume.
-[[nodiscard]] std::string pack_file_name(std::string_view shard_name);
+/// File name of the pack that has bytes of the shard of this file name, for every volume. A pack
+/// that takes the place of another has a name of its own: `generation` counts from 1.
+[[nodiscard]] std::string pack_file_name(std::string_view shard_name, uint32_t generation = 1);
+/// Whether it is the name of such a pack, of any generation.
+[[nodiscard]] bool is_pack_of(std::string_view file_name, std::string_view shard_name);
 /// What a pack is called until it is whole; the file of a killed run, which can be removed.
 [[nodiscard]] bool is_unfinished_pack(std::string_view file_name);
 

@@ -6,6 +6,8 @@
 #include <bit>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 namespace sluice::format {
 namespace {
 
@@ -51,8 +53,21 @@ std::vector<PieceCut> cut_for_pack(const Segment& segment, std::span<const uint6
   return cuts;
 }
 
-std::string pack_file_name(std::string_view shard_name) {
-  return std::filesystem::path(shard_name).stem().string().append(kSuffix);
+std::string pack_file_name(std::string_view shard_name, uint32_t generation) {
+  const std::string stem = std::filesystem::path(shard_name).stem().string();
+  return generation == 1 ? fmt::format("{}{}", stem, kSuffix)
+                         : fmt::format("{}.{}{}", stem, generation, kSuffix);
+}
+
+bool is_pack_of(std::string_view file_name, std::string_view shard_name) {
+  const std::string first = pack_file_name(shard_name);
+  if (file_name == first) return true;
+  const std::string stem = first.substr(0, first.size() - kSuffix.size()) + ".";
+  if (!file_name.starts_with(stem) || !file_name.ends_with(kSuffix)) return false;
+  if (file_name.size() <= stem.size() + kSuffix.size()) return false;
+  file_name.remove_prefix(stem.size());
+  file_name.remove_suffix(kSuffix.size());
+  return file_name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 bool is_unfinished_pack(std::string_view file_name) {

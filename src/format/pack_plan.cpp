@@ -76,7 +76,7 @@ std::span<const uint32_t> PieceDealer::deal(uint64_t bytes) {
 }
 
 std::vector<uint64_t> missing_bytes(const PackSteps& steps) {
-  // A shard goes only after all its packs are there, so both lie on the disk for a moment.
+  // What goes stays until the new packs are there, so both lie on the disk for a moment.
   std::vector<uint64_t> used(steps.free_bytes.size()), returned(used.size()), missing(used.size());
   for (size_t s = 0; s < steps.pack_bytes.size(); ++s) {
     for (size_t v = 0; v < steps.device.size(); ++v) {
@@ -85,8 +85,8 @@ std::vector<uint64_t> missing_bytes(const PackSteps& steps) {
     for (size_t d = 0; d < used.size(); ++d) {
       const uint64_t room = steps.free_bytes[d] + returned[d];
       if (used[d] > room) missing[d] = std::max(missing[d], used[d] - room);
+      returned[d] += steps.freed_bytes[s][d];
     }
-    returned[steps.source_device] += steps.shard_bytes[s];
   }
   return missing;
 }

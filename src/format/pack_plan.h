@@ -40,14 +40,14 @@ class PieceDealer {
   uint64_t bytes_ = 0;  // Of all pieces, each counted once.
 };
 
-/// What happens to the disks while a model is packed, one shard after the other.
+/// What happens to the disks while packs are written, one shard after the other.
 struct PackSteps {
-  /// [shards][volumes]: bytes that the packs of a shard take.
+  /// [shards][volumes]: bytes that the new packs of a shard take.
   std::vector<std::vector<uint64_t>> pack_bytes;
-  std::vector<uint64_t> shard_bytes;  ///< What deleting a source shard gives back; 0 when it stays.
-  std::vector<uint32_t> device;       ///< By volume: where it lies.
-  uint32_t source_device = 0;         ///< Where the shards lie; may be that of a volume.
-  std::vector<uint64_t> free_bytes;   ///< By device, before the first shard.
+  /// [shards][devices]: what is deleted once they are all there.
+  std::vector<std::vector<uint64_t>> freed_bytes;
+  std::vector<uint32_t> device;      ///< By volume: where it lies.
+  std::vector<uint64_t> free_bytes;  ///< By device, before the first shard.
 };
 
 /// How much free space each device lacks at its worst moment; zeros when all is well.

@@ -88,15 +88,14 @@ TEST(PieceDealer, NeverBeyondTheRoom) {
 
 TEST(MissingBytes, WorstMomentOfEachDevice) {
   PackSteps steps{.pack_bytes = {{60, 40}, {60, 40}},
-                  .shard_bytes = {0, 0},
+                  .freed_bytes = {{0, 0}, {0, 0}},
                   .device = {0, 1},
-                  .source_device = 0,
                   .free_bytes = {120, 80}};
   EXPECT_THAT(missing_bytes(steps), ElementsAre(0, 0));
   steps.free_bytes = {100, 50};
   EXPECT_THAT(missing_bytes(steps), ElementsAre(20, 30));
   // Each shard that goes makes room for the packs of the next one.
-  steps.shard_bytes = {100, 100};
+  steps.freed_bytes = {{100, 0}, {100, 0}};
   EXPECT_THAT(missing_bytes(steps), ElementsAre(0, 30));
   steps.free_bytes = {59, 80};
   EXPECT_THAT(missing_bytes(steps), ElementsAre(1, 0));
@@ -104,7 +103,7 @@ TEST(MissingBytes, WorstMomentOfEachDevice) {
   steps.device = {0, 0};
   steps.free_bytes = {100, 0};
   EXPECT_THAT(missing_bytes(steps), ElementsAre(0, 0));
-  steps.shard_bytes = {0, 0};
+  steps.freed_bytes = {{0, 0}, {0, 0}};
   EXPECT_THAT(missing_bytes(steps), ElementsAre(100, 0));
 }
 

@@ -431,6 +431,14 @@ TEST(PackLayout, CutsAreEqualWithinExtentsAndBorders) {
 
 TEST(PackLayout, APackIsCalledAfterItsShard) {
   EXPECT_EQ(pack_file_name("model-00001-of-000096.safetensors"), "model-00001-of-000096.slpack");
+  EXPECT_EQ(pack_file_name("a.safetensors", 2), "a.2.slpack");
+  for (const char* name : {"a.slpack", "a.2.slpack", "a.19.slpack"}) {
+    EXPECT_TRUE(is_pack_of(name, "a.safetensors")) << name;
+  }
+  for (const char* name : {"b.slpack", "a..slpack", "a.x.slpack", "a.2", "a.slpack.tmp",
+                           "a2.slpack", "a.2.slpack.tmp", "a.safetensors"}) {
+    EXPECT_FALSE(is_pack_of(name, "a.safetensors")) << name;
+  }
 }
 
 }  // namespace

@@ -1,11 +1,8 @@
 #pragma once
 #include "base/types.h"
-#include "format/append_file.h"
-#include "io/input_file.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,9 +10,10 @@
 
 namespace sluice::format {
 
-/// A read trace: every read of a run, and the counters that its sums must equal. It is a sequence
-/// of blocks with checksums: a header, reads, and an end unless the run died. docs/formats.md
-/// describes the file.
+/// A read trace: every read of a run, what was waited for because of them, and the counters that
+/// the sums must equal. It is a sequence of blocks with checksums: a header, lists of entries, and
+/// an end unless the run died. docs/formats.md describes the file; read_trace_file.h reads and
+/// writes it.
 
 /// What the numbers of a trace mean.
 struct ReadTraceHeader {
@@ -41,6 +39,8 @@ struct ReadTraceHeader {
   std::vector<Experts> experts{};         ///< All other segments.
 
   [[nodiscard]] uint64_t segments() const;
+  /// Whose expert it is, as an index into `experts`; nothing for a panel.
+  [[nodiscard]] std::optional<size_t> experts_of(SegmentId segment) const;
   /// The name of a panel, or expert and layer.
   [[nodiscard]] std::string segment_name(SegmentId segment) const;
   friend bool operator==(const ReadTraceHeader&, const ReadTraceHeader&) = default;
@@ -63,15 +63,64 @@ struct TracedRead {
   friend bool operator==(const TracedRead&, const TracedRead&) = default;
 };
 
-/// Reads in the order in which they ended, and how many that ended after them are not in the trace
-/// because they came faster than they could be written.
-struct ReadBlock {
-  std::vector<TracedRead> reads{};
-  uint64_t lost = 0;
-  friend bool operator==(const ReadBlock&, const ReadBlock&) = default;
+/// A request for experts. What follows in the trace until the next one belongs to its layer.
+struct TracedRequest {
+  Nanos at{};
+  uint64_t round = 0;         ///< Requests for experts until then, this one included.
+  uint64_t bytes_missed = 0;  ///< Of experts that no earlier request had asked for.
+  SegmentId first{};          ///< One of its experts, which tells the layer.
+  uint32_t experts = 0;       ///< That it names,
+  uint32_t missed = 0;        ///< and how many of them were not in memory.
+  friend bool operator==(const TracedRequest&, const TracedRequest&) = default;
 };
 
-/// What the program counted, for comparison with the sums of the reads.
+/// A time in which nothing could be computed for want of a segment.
+struct TracedWait {
+  Nanos started{};
+  Nanos duration{};     ///< Not negative.
+  uint64_t round = 0;   ///< Requests for experts before it ended.
+  SegmentId segment{};  ///< What ended it.
+  friend bool operator==(const TracedWait&, const TracedWait&) = default;
+};
+
+/// Bytes that a hint had brought and that were given up before a request asked for them.
+struct TracedWaste {
+  Nanos at{};
+  uint64_t round = 0;
+  uint64_t bytes = 0;
+  SegmentId segment{};
+  friend bool operator==(const TracedWaste&, const TracedWaste&) = default;
+};
+
+/// Entries in the order in which they came, and how many after them are not in the trace because
+/// they came faster than they could be written.
+template <class Entry>
+struct TraceList {
+  std::vector<Entry> entries{};
+  uint64_t lost = 0;
+  friend bool operator==(const TraceList&, const TraceList&) = default;
+};
+
+/// What happened, up to one moment and since the one before.
+struct TraceEvents {
+  TraceList<TracedRead> reads{};
+  TraceList<TracedRequest> requests{};
+  TraceList<TracedWait> waits{};
+  TraceList<TracedWaste> wastes{};
+  friend bool operator==(const TraceEvents&, const TraceEvents&) = default;
+
+  /// Calls `visit` with each list: what is waited for or given up follows what it came from.
+  template <class Visit>
+  void each_list(Visit visit) {
+    visit(requests), visit(waits), visit(reads), visit(wastes);
+  }
+  template <class Visit>
+  void each_list(Visit visit) const {
+    visit(requests), visit(waits), visit(reads), visit(wastes);
+  }
+};
+
+/// What the program counted, for comparison with the sums of the entries.
 struct ReadTraceEnd {
   struct Counter {
     std::string name;
@@ -84,6 +133,7 @@ struct ReadTraceEnd {
     uint64_t quarantines = 0;
     Nanos busy{};
     double rate = 0;  ///< Bytes per second, as it was last.
+    Nanos oldest{};   ///< Age of its oldest read that had not ended; 0: there was none.
     friend bool operator==(const Drive&, const Drive&) = default;
   };
   std::vector<Counter> counters{};
@@ -91,13 +141,18 @@ struct ReadTraceEnd {
   friend bool operator==(const ReadTraceEnd&, const ReadTraceEnd&) = default;
 };
 
-inline constexpr uint64_t kReadBlockMax = 4096;      ///< Reads of one block.
+inline constexpr uint64_t kTraceListMax = 4096;      ///< Entries of one block.
 inline constexpr uint64_t kTraceBlockHeadBytes = 8;  ///< In front of every block.
-enum class TraceBlock : uint8_t { kHeader, kReads, kEnd };
+enum class TraceBlock : uint8_t { kHeader, kReads, kRequests, kWaits, kWastes, kEnd };
 
 [[nodiscard]] std::vector<std::byte> encode_read_header(const ReadTraceHeader& header);
-/// At most kReadBlockMax reads.
-[[nodiscard]] std::vector<std::byte> encode_reads(std::span<const TracedRead> reads, uint64_t lost);
+/// Each at most kTraceListMax entries.
+[[nodiscard]] std::vector<std::byte> encode_list(std::span<const TracedRead> reads, uint64_t lost);
+[[nodiscard]] std::vector<std::byte> encode_list(std::span<const TracedRequest> requests,
+                                                 uint64_t lost);
+[[nodiscard]] std::vector<std::byte> encode_list(std::span<const TracedWait> waits, uint64_t lost);
+[[nodiscard]] std::vector<std::byte> encode_list(std::span<const TracedWaste> wastes,
+                                                 uint64_t lost);
 [[nodiscard]] std::vector<std::byte> encode_read_end(const ReadTraceEnd& end);
 
 /// What a block that starts with these kTraceBlockHeadBytes bytes is, and its size; nothing when
@@ -114,48 +169,11 @@ struct TraceBlockHead {
 /// be, kUnsupported for a header of another version.
 [[nodiscard]] ReadTraceHeader parse_read_header(std::span<const std::byte> block,
                                                 const std::string& path);
-void parse_reads(const ReadTraceHeader& header, std::span<const std::byte> block,
-                 const std::string& path, ReadBlock& reads);
+/// Of any list; the lists of other kinds are empty then.
+void parse_list(const ReadTraceHeader& header, TraceBlock kind, std::span<const std::byte> block,
+                const std::string& path, TraceEvents& events);
 [[nodiscard]] ReadTraceEnd parse_read_end(const ReadTraceHeader& header,
                                           std::span<const std::byte> block,
                                           const std::string& path);
-
-/// Writes a trace. What was appended survives the program.
-class ReadTraceWriter {
- public:
-  /// Throws Error as AppendFile does.
-  ReadTraceWriter(const std::filesystem::path& path, const ReadTraceHeader& header);
-  /// `lost`: reads that ended after these and cannot be appended.
-  void append(std::span<const TracedRead> reads, uint64_t lost);
-  void finish(const ReadTraceEnd& end);
-
- private:
-  AppendFile file_;
-};
-
-/// Reads a trace front to back, holding one block in memory.
-class ReadTraceReader {
- public:
-  /// Throws Error that names the path.
-  explicit ReadTraceReader(const std::filesystem::path& path);
-
-  [[nodiscard]] const ReadTraceHeader& header() const { return header_; }
-  /// The next reads; false after the last whole block. Throws Error.
-  [[nodiscard]] bool next(ReadBlock& reads);
-  /// Nothing when the run died before it wrote it. Known once next() has returned false.
-  [[nodiscard]] const std::optional<ReadTraceEnd>& end() const { return end_; }
-  /// Bytes at the end that are no whole block, once next() has returned false.
-  [[nodiscard]] uint64_t bytes_left_out() const { return file_.bytes() - at_; }
-
- private:
-  [[nodiscard]] std::optional<TraceBlock> next_block();
-  [[nodiscard]] ReadTraceHeader read_header();
-
-  const io::InputFile file_;
-  uint64_t at_ = 0;
-  std::vector<std::byte> block_;
-  const ReadTraceHeader header_;
-  std::optional<ReadTraceEnd> end_;
-};
 
 }  // namespace sluice::format

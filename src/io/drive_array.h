@@ -45,6 +45,8 @@ class DriveArray {
   [[nodiscard]] virtual size_t drive_count() const = 0;
   /// True when reads of this file go around the page cache.
   [[nodiscard]] virtual bool direct(FileId file) const = 0;
+  /// True when reads take their time and bring nothing, so that nobody may look at their memory.
+  [[nodiscard]] virtual bool hollow() const { return false; }
   /// How reads are made, in words.
   [[nodiscard]] virtual std::string method() const = 0;
   /// Says where most reads will land, in place of what was said before, so that the system can

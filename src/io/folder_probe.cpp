@@ -3,17 +3,17 @@
 #include "base/error.h"
 #include "base/types.h"
 #include "io/drive_array.h"
+#include "io/page_cache.h"
+#include "io/unnamed_file.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <new>
 #include <span>
-#include <string>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -27,33 +27,6 @@ constexpr double kSecondsMax = 0.5;  // Of each direction.
 [[noreturn]] void fail(const std::filesystem::path& folder, const char* what, int error) {
   throw Error(ErrorCode::kIo, "{}: {}: {}", folder.string(), what, std::strerror(error));
 }
-
-/// A file that is gone as soon as nobody has it open, even when the program is killed.
-class UnnamedFile {
- public:
-  explicit UnnamedFile(const std::filesystem::path& folder) {
-    std::string path = (folder / ".sluice-probe-XXXXXX").string();
-    descriptor_ = ::mkstemp(path.data());
-    if (descriptor_ < 0) fail(folder, "cannot be written; choose another folder", errno);
-    ::unlink(path.c_str());
-  }
-  ~UnnamedFile() { ::close(descriptor_); }
-  UnnamedFile(const UnnamedFile&) = delete;
-  UnnamedFile& operator=(const UnnamedFile&) = delete;
-
-  [[nodiscard]] int get() const { return descriptor_; }
-  void go_around_cache(bool on) const {
-#ifdef O_DIRECT
-    const int flags = ::fcntl(descriptor_, F_GETFL);
-    (void)::fcntl(descriptor_, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT);
-#else
-    (void)::fcntl(descriptor_, F_NOCACHE, on ? 1 : 0);
-#endif
-  }
-
- private:
-  int descriptor_ = -1;
-};
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -102,10 +75,7 @@ double measure_read_rate(const std::filesystem::path& folder) {
   const uint64_t written = move(
       file, wanted, [&](off_t at) { return ::pwrite(file.get(), memory.get(), kCallBytes, at); });
   if (written == 0) return 0.0;
-  (void)::fsync(file.get());
-#ifdef POSIX_FADV_DONTNEED
-  (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
-#endif
+  drop_cached(file.get());
   const double begin = now();
   const uint64_t read = move(
       file, written, [&](off_t at) { return ::pread(file.get(), memory.get(), kCallBytes, at); });

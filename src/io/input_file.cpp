@@ -2,12 +2,14 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "io/direct_reads.h"
 #include "io/drive_array.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,16 +17,10 @@ namespace sluice::io {
 namespace {
 
 // Whether direct reads of whole blocks are aligned enough for the file system, as far as it tells.
-[[maybe_unused]] bool takes_blocks([[maybe_unused]] int descriptor) {
-#ifdef STATX_DIOALIGN
-  struct statx status{};
-  if (::statx(descriptor, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 &&
-      (status.stx_mask & STATX_DIOALIGN) != 0) {
-    return status.stx_dio_offset_align != 0 && status.stx_dio_offset_align <= kBlockBytes &&
-           status.stx_dio_mem_align <= kBlockBytes;
-  }
-#endif
-  return true;
+[[maybe_unused]] bool takes_blocks(int descriptor) {
+  const std::optional<DirectReads> reads = direct_reads(descriptor);
+  return !reads || (reads->allowed && reads->offset_bytes <= kBlockBytes &&
+                    reads->memory_bytes <= kBlockBytes);
 }
 
 // Linux takes the flag when it opens a file, macOS afterwards, and other systems have none.
@@ -70,6 +66,11 @@ InputFile::InputFile(const std::string& path, Access access) : path_(path) {
 }
 
 InputFile::~InputFile() { ::close(descriptor_); }
+
+void InputFile::look_again() {
+  struct stat status{};
+  if (::fstat(descriptor_, &status) == 0) bytes_ = static_cast<uint64_t>(status.st_size);
+}
 
 int64_t InputFile::read_some(uint64_t offset, std::span<std::byte> into) const {
   for (;;) {

@@ -27,8 +27,10 @@ class InputFile {
   [[nodiscard]] const std::string& path() const { return path_; }
   /// For calls that are made elsewhere.
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  /// Its size when it was opened.
+  /// Its size when it was opened, or at the last look_again().
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  /// Takes in what has been appended since. No other thread may use the file meanwhile.
+  void look_again();
   /// The number of the device that it lies on.
   [[nodiscard]] uint64_t device() const { return device_; }
   /// True while reads go around the page cache; offset, size and memory of each are then multiples

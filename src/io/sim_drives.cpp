@@ -26,13 +26,15 @@ SimDrives::SimDrives(std::vector<SimFile> files, SimOptions options)
   for (SimFile& file : files) {
     SLUICE_CHECK(file.device < options_.devices.size());
     Source source{.file = std::move(file)};
-    source.bytes = source.file.content.size();
-    if (source.file.content.empty()) {
+    source.bytes = std::max<uint64_t>(source.file.content.size(), source.file.hollow_bytes);
+    hollow_ |= source.file.hollow_bytes > 0;
+    if (source.bytes == 0) {
       source.opened = &opened_.emplace_back(source.file.path);
       source.bytes = source.opened->bytes();
     }
     files_.push_back(std::move(source));
   }
+  for (const Source& source : files_) SLUICE_CHECK(hollow_ == (source.file.hollow_bytes > 0));
   // A generator for each, so that what one device does leaves the fortune of the others alone.
   for (size_t d = 0; d < options_.devices.size(); ++d) {
     SLUICE_CHECK(options_.devices[d].queue > 0 && options_.devices[d].bytes_per_second > 0);
@@ -58,18 +60,20 @@ void SimDrives::submit(std::span<const Read> reads) {
     SLUICE_CHECK(reinterpret_cast<uintptr_t>(read.into.data()) % kBlockBytes == 0);
     const Source& source = files_[read.file.value];
     SLUICE_CHECK(read.offset + read.into.size() < source.bytes + kBlockBytes);
-    std::ranges::fill(
-        read.into.first(std::min<uint64_t>(read.into.size(), source.bytes - read.offset)),
-        kSpoiled);
-    const uint64_t place = history_.size();
-    history_.push_back(
-        {.file = read.file, .offset = read.offset, .bytes = read.into.size(), .submitted = now_});
-    ids_.push_back(read.id);
-    flights_.emplace(place, Flight{.into = read.into});
+    if (!hollow_) {
+      std::ranges::fill(
+          read.into.first(std::min<uint64_t>(read.into.size(), source.bytes - read.offset)),
+          kSpoiled);
+    }
+    const uint64_t number = reads_++;
+    const SimRead noted{
+        .file = read.file, .offset = read.offset, .bytes = read.into.size(), .submitted = now_};
+    if (options_.keep_history) history_.push_back(noted);
+    flights_.emplace(number, Flight{.id = read.id, .read = noted, .into = read.into});
     bytes_in_flight_ += read.into.size();
     bytes_in_flight_max_ = std::max(bytes_in_flight_max_, bytes_in_flight_);
-    log(history_.back());
-    devices_[source.file.device].waiting.push_back(place);
+    log(noted);
+    devices_[source.file.device].waiting.push_back(number);
     admit(source.file.device);
   }
 }
@@ -200,23 +204,23 @@ void SimDrives::run_until(Nanos time, bool to_first_completion) {
 void SimDrives::admit(size_t device_index) {
   Device& device = devices_[device_index];
   while (!device.waiting.empty() && device.serving < device.model.queue) {
-    const uint64_t place = device.waiting.front();
+    const uint64_t number = device.waiting.front();
     device.waiting.pop_front();
-    const auto flight = flights_.find(place);
+    const auto flight = flights_.find(number);
     if (flight == flights_.end()) continue;  // It failed while it waited.
     flight->second.served = true;
     flight->second.lost = dead(device_index);
     ++device.serving;
     schedule(now_ + latency(device), flight->second.lost ? EventKind::kDone : EventKind::kTransfer,
-             place);
+             number);
   }
 }
 
 // The bytes of all reads go through one pipe, in the order in which they are found.
-void SimDrives::transfer(uint64_t place) {
-  const auto flight = flights_.find(place);
+void SimDrives::transfer(uint64_t number) {
+  const auto flight = flights_.find(number);
   if (flight == flights_.end() || flight->second.lost) return;
-  const SimRead& read = history_[place];
+  const SimRead& read = flight->second.read;
   Device& device = device_of(read);
   const SimDevice& model = device.model;
   const double share = device.bytes >= model.throttle_after_bytes ? model.throttled_share : 1.0;
@@ -225,30 +229,31 @@ void SimDrives::transfer(uint64_t place) {
   const Nanos stall = unit(device) < model.stall_chance ? model.stall : Nanos(0);
   device.bytes += read.bytes;
   device.free_at = std::max(now_, device.free_at) + stall + from_seconds(seconds);
-  schedule(device.free_at, EventKind::kDone, place);
+  schedule(device.free_at, EventKind::kDone, number);
 }
 
-void SimDrives::finish(uint64_t place) {
-  const auto found = flights_.find(place);
+void SimDrives::finish(uint64_t number) {
+  const auto found = flights_.find(number);
   if (found == flights_.end()) return;  // It failed when its device died.
-  const Flight flight = found->second;
+  Flight flight = found->second;
   flights_.erase(found);
-  SimRead& read = history_[place];
+  SimRead& read = flight.read;
   read.done = now_;
   read.outcome = flight.lost ? SimOutcome::kDead : fate(read);
+  if (options_.keep_history) history_[number] = read;
   bytes_in_flight_ -= read.bytes;
   log(read);
-  done_.push_back(deliver(ids_[place], read, flight.into));
+  done_.push_back(deliver(flight.id, read, flight.into));
   if (flight.served) --device_of(read).serving;
   admit(files_[read.file.value].file.device);
 }
 
 void SimDrives::kill(size_t device) {
   if (!dead(device)) return;  // Repaired before.
-  for (auto& [place, flight] : flights_) {
-    if (files_[history_[place].file.value].file.device != device) continue;
+  for (auto& [number, flight] : flights_) {
+    if (files_[flight.read.file.value].file.device != device) continue;
     flight.lost = true;
-    schedule(now_, EventKind::kDone, place);
+    schedule(now_, EventKind::kDone, number);
   }
   devices_[device].free_at = now_;
 }
@@ -305,7 +310,7 @@ Completion SimDrives::deliver(ReadId id, const SimRead& read, std::span<std::byt
     case SimOutcome::kFlipped: {
       copy(source, read.offset, wanted);
       const uint64_t bit = device.random() % (wanted.size() * 8);
-      wanted[bit / 8] ^= std::byte{1} << (bit % 8);
+      if (!hollow_) wanted[bit / 8] ^= std::byte{1} << (bit % 8);
       return {id, ReadStatus::kOk, 0};
     }
     case SimOutcome::kOk:
@@ -317,7 +322,7 @@ Completion SimDrives::deliver(ReadId id, const SimRead& read, std::span<std::byt
 }
 
 void SimDrives::copy(const Source& source, uint64_t offset, std::span<std::byte> into) const {
-  if (into.empty()) return;
+  if (into.empty() || hollow_) return;
   if (source.opened != nullptr) {
     source.opened->read(offset, into);
   } else {

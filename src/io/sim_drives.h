@@ -42,6 +42,9 @@ struct SimFile {
   /// Must outlive the drives; empty: the file at `path` is read.
   std::span<const std::byte> content{};
   size_t device = 0;  ///< Where it lies; files on one device share its rate and its fate.
+  /// Not 0: it has so many bytes and no content. Reads take their time and leave their memory
+  /// alone, which need not be there. Then all files of the drives are like that.
+  uint64_t hollow_bytes = 0;
 };
 
 enum class SimOutcome : uint8_t {
@@ -85,6 +88,7 @@ struct SimOptions {
   /// For a thread that only wake() may end: wait() with nothing in flight lasts in real time, where
   /// otherwise the timeout passes in virtual time.
   bool idle_waits_for_wake = false;
+  bool keep_history = true;  ///< False: history() stays empty, where millions of reads are made.
 };
 
 /// Drives whose time is virtual: nothing waits, and whatever happens follows from the seed and the
@@ -103,6 +107,7 @@ class SimDrives final : public DriveArray {
   [[nodiscard]] DriveId drive(FileId file) const override;
   [[nodiscard]] size_t drive_count() const override { return options_.devices.size(); }
   [[nodiscard]] bool direct(FileId) const override { return true; }
+  [[nodiscard]] bool hollow() const override { return hollow_; }
   [[nodiscard]] std::string method() const override { return "simulated drives"; }
   void submit(std::span<const Read> reads) override;
   size_t wait(std::span<Completion> out, Nanos timeout) override;
@@ -127,12 +132,14 @@ class SimDrives final : public DriveArray {
   struct Device {
     SimDevice model;
     std::mt19937_64 random;
-    std::deque<uint64_t> waiting;  // Reads, by their place in the history.
+    std::deque<uint64_t> waiting;  // Reads, by their number.
     uint32_t serving = 0;
     uint64_t bytes = 0;  // That it has transferred.
     Nanos free_at{};     // When its last transfer ends.
   };
   struct Flight {
+    ReadId id;
+    SimRead read;
     std::span<std::byte> into;
     bool served = false;  // The device works on it; else it waits.
     bool lost = false;    // The device is gone.
@@ -142,7 +149,7 @@ class SimDrives final : public DriveArray {
     Nanos at{};
     uint64_t order = 0;  // Of events at the same time.
     EventKind kind = EventKind::kDone;
-    uint64_t subject = 0;  // A read, by its place in the history; for kDeath a device.
+    uint64_t subject = 0;  // A read, by its number; for kDeath a device.
     friend bool operator>(const Event& a, const Event& b) {
       return std::pair(a.at, a.order) > std::pair(b.at, b.order);
     }
@@ -160,8 +167,8 @@ class SimDrives final : public DriveArray {
   void schedule(Nanos at, EventKind kind, uint64_t subject);
   void run_until(Nanos time, bool to_first_completion);
   void admit(size_t device);
-  void transfer(uint64_t read);
-  void finish(uint64_t read);
+  void transfer(uint64_t number);
+  void finish(uint64_t number);
   void kill(size_t device);
   [[nodiscard]] SimOutcome fate(const SimRead& read);
   [[nodiscard]] Completion deliver(ReadId id, const SimRead& read, std::span<std::byte> into);
@@ -171,6 +178,7 @@ class SimDrives final : public DriveArray {
   const SimOptions options_;
   std::deque<InputFile> opened_;
   std::vector<Source> files_;
+  bool hollow_ = false;
 
   mutable std::mutex mutex_;  // Guards everything below.
   std::condition_variable changed_;
@@ -178,8 +186,8 @@ class SimDrives final : public DriveArray {
   std::mt19937_64 host_random_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   uint64_t events_scheduled_ = 0;
-  std::vector<SimRead> history_;
-  std::vector<ReadId> ids_;             // By place in the history.
+  uint64_t reads_ = 0;                  // Submitted; they are numbered from 0.
+  std::vector<SimRead> history_;        // By number, when it is kept.
   std::map<uint64_t, Flight> flights_;  // Likewise.
   std::deque<Completion> done_;
   std::vector<SimFault> faults_;

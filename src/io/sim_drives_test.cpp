@@ -357,5 +357,28 @@ TEST(SimDrives, AnIdleThreadSleepsUntilItIsWoken) {
   EXPECT_EQ(drives.now(), Nanos(0));
 }
 
+// With the times of files that have content, and no history where none is wanted.
+TEST(SimDrives, HollowFilesTakeTimeAndLeaveMemoryAlone) {
+  World full({pipe(1)});
+  const Nanos expected = full.run(8, 2);
+  SimDrives hollow({{.path = "hollow", .device = 0, .hollow_bytes = kFileBytes}},
+                   {.devices = {pipe(1)}, .keep_history = false});
+  Data data;
+  const std::span<std::byte> memory = data.memory(2 * kBlockBytes);
+  std::ranges::fill(memory, std::byte{7});
+  for (uint64_t i = 0; i < 8; ++i) {
+    hollow.submit(std::array{Read{{i}, {0}, i * 2 * kBlockBytes, memory}});
+  }
+  std::array<Completion, 8> done;
+  size_t count = 0;
+  while (count < 8) {
+    count += hollow.wait(std::span(done).subspan(count), std::chrono::hours(1));
+  }
+  EXPECT_EQ(hollow.now(), expected);
+  EXPECT_TRUE(hollow.hollow() && !full.drives.hollow());
+  EXPECT_TRUE(std::ranges::all_of(memory, [](std::byte b) { return b == std::byte{7}; }));
+  EXPECT_TRUE(hollow.history().empty());
+}
+
 }  // namespace
 }  // namespace sluice::io

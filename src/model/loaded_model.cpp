@@ -1,6 +1,5 @@
 #include "model/loaded_model.h"
 
-#include "base/digest.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
 #include "io/file_limit.h"
@@ -15,7 +14,6 @@ namespace {
 // Panels of the spine that are read ahead of their use: at SSD speed a few of an expert's size
 // cover the time that a matrix product takes, and each costs a slot.
 constexpr uint64_t kLookaheadPanels = 4;
-constexpr uint32_t kPrefillRowsMax = 512;
 // Besides those of the drives: the ones that the embedding table is read from, states, results.
 constexpr uint64_t kOtherFiles = 64;
 // The program itself with its libraries, stacks and buffers.
@@ -40,10 +38,11 @@ uint32_t element_bytes(BackendKind kind) {
 }
 
 ModelOptions model_options(const LoadOptions& options) {
-  return {.rows_max = options.prefill_rows,
-          .logits_rows_max = options.logits_of_every_row ? options.prefill_rows : 1,
-          .hints = options.hints,
-          .hint_limits = options.reading.hint_limits};
+  return {
+      .rows_max = options.prefill_rows,
+      .logits_rows_max = options.logits_of_every_row ? options.prefill_rows : options.logits_rows,
+      .hints = options.hints,
+      .hint_limits = options.reading.hint_limits};
 }
 
 /// What a plan is made for.
@@ -65,6 +64,7 @@ stream::MemoryNeeds memory_needs(const Subject& subject, const LoadOptions& opti
   // The map keeps the small tensors as the file has them, the backend in its own precision.
   needs.small_weight_bytes = weights.small_floats() * (sizeof(float) + element);
   needs.state_bytes = options.sequences * SequenceState::bytes(shape, element, options.context);
+  needs.state_bytes += options.saved_points * SequenceState::point_bytes(shape, element);
   needs.scratch_bytes = Model::scratch_bytes(shape, element, rows) +
                         uint64_t{rows.logits_rows_max} * shape.vocab * sizeof(float);
   if (options.backend == BackendKind::kCpu) {
@@ -99,7 +99,7 @@ Planned make_plan(const Subject& subject, LoadOptions options) {
   if (options.context > shape.context_max) {
     throw Error(ErrorCode::kInvalidInput,
                 "a context of {} tokens is longer than this model's {} (max_position_embeddings); "
-                "shorten the prompt or --max-new, or lower --context",
+                "shorten the prompt, ask for fewer tokens or lower --context",
                 options.context, shape.context_max);
   }
   if (options.threads == 0) options.threads = default_thread_count();
@@ -131,6 +131,7 @@ format::Placement make_placement(format::Checkpoint& checkpoint, const WeightMap
   format::PlacementParts parts = checkpoint.storage().take_parts(weights.segments);
   parts.piece_bytes = reading.piece_bytes;
   parts.name = [&weights](SegmentId id) { return weights.name(id); };
+  if (reading.place) reading.place(weights, parts);
   return format::Placement(std::move(parts));
 }
 
@@ -165,7 +166,7 @@ stream::StreamerOptions streamer_options(const ModelShape& shape, const WeightMa
   stream::StreamerOptions options;
   options.own_thread = !reading.make_drives;
   options.bytes_in_flight = reading.bytes_in_flight;
-  options.on_read = reading.on_read;
+  options.on_event = reading.on_event;
   options.slots = plan.slots;
   options.expert_layers = shape.layers - shape.dense_layers;
   options.spine_slots = plan.spine_slots;
@@ -177,8 +178,9 @@ stream::StreamerOptions streamer_options(const ModelShape& shape, const WeightMa
   return options;
 }
 
-std::unique_ptr<backend::Backend> make_backend(const ModelShape& shape,
-                                               const LoadOptions& options) {
+std::unique_ptr<backend::Backend> make_backend(const ModelShape& shape, const LoadOptions& options,
+                                               stream::WeightStreamer& streamer) {
+  if (options.make_backend) return options.make_backend(shape, streamer);
   return options.backend == BackendKind::kCpu
              ? backend::make_cpu_backend(cpu_options(shape, options))
              : backend::make_reference_backend();
@@ -191,7 +193,7 @@ struct LoadedModel::Impl {
       : checkpoint(folder, wanted.volumes),
         shape(read_shape(checkpoint, wanted)),
         weights(checkpoint, shape, panel_bytes_max(shape)),
-        fingerprint(digest_of(checkpoint.digest(), weights.small_digest())),
+        fingerprint(fingerprint_of(checkpoint, weights)),
         placement(make_placement(checkpoint, weights, wanted.reading)),
         planned(make_plan({checkpoint, shape, weights, placement}, wanted)) {
     const std::string trouble = trouble_of(checkpoint, weights, placement);
@@ -211,8 +213,9 @@ struct LoadedModel::Impl {
         streamer_options(shape, weights, planned.plan, planned.options.reading));
     spine = std::make_unique<stream::SpineReader>(*streamer, weights.pass_order,
                                                   planned.plan.pinned, kLookaheadPanels);
-    backend = make_backend(shape, planned.options);
+    backend = make_backend(shape, planned.options, *streamer);
     ModelOptions passes = model_options(planned.options);
+    passes.check_scales = !opened.drives->hollow();
     passes.hints &= planned.plan.expert_slots < weights.expert_count();  // Else all will be there.
     model =
         std::make_unique<Model>(shape, weights, *embedding, *streamer, *spine, *backend, passes);

@@ -18,28 +18,40 @@ namespace sluice::model {
 
 enum class BackendKind : uint8_t { kCpu, kReference };
 
-/// How weights are read; the defaults serve all but tests.
+/// How weights are read; the defaults serve all but tests and simulations.
 struct ReadingOptions {
   /// Drives for these files, in that order, in place of real ones; may be empty. Reads are then
   /// driven by the calls of the pass and not by a thread, so that simulated drives repeat a
   /// run.
   std::function<std::unique_ptr<io::DriveArray>(std::span<const format::StoredFile>)> make_drives{};
+  /// With make_drives: says anew who holds the segments, by the files of those drives; may be
+  /// empty.
+  std::function<void(const WeightMap&, format::PlacementParts&)> place{};
   uint64_t piece_bytes = format::PlacementParts{}.piece_bytes;  ///< Of what lies in no pack.
   uint64_t bytes_in_flight = stream::StreamerOptions{}.bytes_in_flight;
   stream::HintLimits hint_limits{};
-  std::function<void(const stream::ReadRecord&)> on_read{};  ///< As StreamerOptions::on_read.
+  std::function<void(const stream::StreamerEvent&)> on_event{};  ///< As StreamerOptions'.
 };
+
+/// Most rows in one pass when LoadOptions::prefill_rows is 0.
+inline constexpr uint32_t kPrefillRowsMax = 512;
 
 struct LoadOptions {
   std::vector<std::filesystem::path> volumes{};  ///< More folders with packs or shards.
   BackendKind backend = BackendKind::kCpu;
+  /// Makes a backend that stands in for the one of that kind, whose memory is planned; may be
+  /// empty.
+  std::function<std::unique_ptr<backend::Backend>(const ModelShape&, stream::WeightStreamer&)>
+      make_backend{};
   std::string target{};       ///< Kernel table; empty: the fastest.
   uint32_t threads = 0;       ///< 0: every processor this process may use.
   uint64_t memory_bytes = 0;  ///< The whole budget; 0: measured.
   uint32_t prefill_rows =
-      0;                    ///< Most rows in one pass; 0: as many as the budget allows, up to 512.
-  uint32_t context = 4096;  ///< Tokens of one sequence, prompt and answer together.
-  uint32_t sequences = 1;   ///< Sequences that will exist at one time.
+      0;  ///< Most rows in one pass; 0: as many as the budget allows, up to kPrefillRowsMax.
+  uint32_t context = 4096;    ///< Tokens of one sequence, prompt and answer together.
+  uint32_t sequences = 1;     ///< Sequences that will exist at one time.
+  uint32_t saved_points = 0;  ///< SequenceState::SavedPoints that will exist at one time.
+  uint32_t logits_rows = 1;   ///< Rows of one pass whose logits can be wanted.
   bool logits_of_every_row = false;
   /// Of the budget, what the caller will hold of results until it writes them; may be empty.
   std::function<uint64_t(const ModelShape&)> output_bytes{};

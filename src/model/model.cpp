@@ -82,7 +82,7 @@ Model::Model(const ModelShape& shape, const WeightMap& weights, EmbeddingTable& 
       spine_(spine),
       backend_(backend),
       options_(options),
-      scales_checked_(weights.expert_count()) {
+      scales_checked_(weights.expert_count(), !options.check_scales) {
   layers_.reserve(shape.layers);
   for (uint32_t l = 0; l < shape.layers; ++l)
     layers_.emplace_back(weights.layers[l], shape, backend);

@@ -50,6 +50,7 @@ struct ModelOptions {
   uint32_t logits_rows_max = 1;  ///< Most rows of logits in one pass.
   bool hints = false;            ///< Guess the experts of the next layer and hint them.
   stream::HintLimits hint_limits{};
+  bool check_scales = true;  ///< Of each expert, when it is used first.
 };
 
 /// Kimi K3's forward pass over one backend and one source of weights. Everything it needs is

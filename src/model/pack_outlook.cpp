@@ -1,7 +1,7 @@
 #include "model/pack_outlook.h"
 
 #include "base/error.h"
-#include "format/pack.h"
+#include "model/shard_writer.h"
 #include "stream/memory_plan.h"
 
 #include <algorithm>
@@ -16,33 +16,11 @@ namespace {
 using format::PieceDealer;
 using stream::human_bytes;
 
-// What a pack needs besides its pieces: the header, and at most this much of the index for each
-// segment and each piece.
-constexpr uint64_t kSegmentIndexBytes = 128, kPieceIndexBytes = 48;
-
-/// What a shard would put on one volume.
-struct Need {
-  uint64_t piece_bytes = 0;     // In memory, as all volumes together get them once.
-  uint64_t overhead_bytes = 0;  // Of a pack that has something of every segment.
-};
-
-Need need_of(const ShardLayout& layout, ShardId shard) {
-  Need need{.overhead_bytes = 2 * format::kPackHeaderBytes};  // And the index is rounded up.
-  for (const uint32_t index : layout.of_shard(shard)) {
-    need.overhead_bytes += kSegmentIndexBytes;
-    for (const PackPiece& piece : layout.pieces(index, shard, format::Codec::kRaw)) {
-      need.piece_bytes += piece.cut.bytes();
-      need.overhead_bytes += kPieceIndexBytes;
-    }
-  }
-  return need;
-}
-
 class Planner {
  public:
   explicit Planner(const PackPlanRequest& request) : request_(request) {
     for (const ShardId shard : request.pending) {
-      needs_.push_back(need_of(request.layout, shard));
+      needs_.push_back(pack_need(request.layout, shard));
       piece_bytes_ += needs_.back().piece_bytes;
       overhead_bytes_ += needs_.back().overhead_bytes;
       shard_bytes_ += request.manifest.shards[shard.value].bytes;
@@ -84,7 +62,7 @@ class Planner {
     const PackVolume& volume = request_.volumes[v];
     uint64_t free = volume.disk.free_bytes;
     if (request_.reclaim && volume.disk.device == request_.source_device) free += shard_bytes_;
-    return std::min(volume.room_bytes, free / sharing(volume.disk.device));
+    return std::min(volume.room_bytes(), free / sharing(volume.disk.device));
   }
 
   [[nodiscard]] uint64_t room_for_pieces(size_t v) const {
@@ -125,8 +103,9 @@ class Planner {
         outlook.volumes[v].bytes += packs.back();
         outlook.volumes[v].packs += got > 0 ? 1 : 0;
       }
-      steps.shard_bytes.push_back(request_.reclaim ? request_.manifest.shards[shard.value].bytes
-                                                   : 0);
+      std::vector<uint64_t>& freed = steps.freed_bytes.emplace_back(devices_.size());
+      if (!request_.reclaim) continue;
+      freed[devices_.at(request_.source_device)] = request_.manifest.shards[shard.value].bytes;
     }
     return steps;
   }
@@ -138,7 +117,6 @@ class Planner {
       uint64_t& free = steps.free_bytes[steps.device.back()];
       free = std::max(free, volume.disk.free_bytes);
     }
-    steps.source_device = devices_.at(request_.source_device);
     const std::vector<uint64_t> missing = format::missing_bytes(steps);
     std::string lines;
     for (const PackVolume& volume : request_.volumes) {
@@ -202,7 +180,7 @@ class Planner {
   }
 
   const PackPlanRequest& request_;
-  std::vector<Need> needs_;  // By pending shard.
+  std::vector<PackNeed> needs_;  // By pending shard.
   uint64_t piece_bytes_ = 0, overhead_bytes_ = 0, shard_bytes_ = 0;
   std::map<uint64_t, uint32_t> devices_;  // To a number from 0.
 };

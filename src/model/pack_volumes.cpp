@@ -56,19 +56,12 @@ void check_writable(const PackTarget& target) {
               target.label, target.folder.string(), std::strerror(errno));
 }
 
-/// What a file takes of its disk: holes are no part of it.
-uint64_t allocated_bytes(const fs::path& path) {
-  constexpr uint64_t kUnit = 512;  // Of st_blocks, whatever a block of the file system is.
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 ? uint64_t(status.st_blocks) * kUnit : 0;
-}
-
-uint64_t room_within(uint64_t limit_bytes, const Manifest& manifest, const PackVolume& volume) {
+uint64_t held_bytes(const Manifest& manifest, const PackVolume& volume) {
+  uint64_t bytes = 0;
   for (const ManifestPack& pack : manifest.packs) {
-    if (pack.volume != volume.file.id) continue;
-    limit_bytes -= std::min(limit_bytes, allocated_bytes(volume.folder / pack.file));
+    if (pack.volume == volume.file.id) bytes += allocated_bytes(volume.folder / pack.file);
   }
-  return limit_bytes;
+  return bytes;
 }
 
 }  // namespace
@@ -85,30 +78,41 @@ std::vector<PackVolume> open_pack_volumes(std::span<const PackTarget> targets,
       if (other.file.label == target.label) refuse(target, "two volumes have this name");
       if (other.folder == volume.folder) refuse(target, "two volumes have this folder");
     }
-    for (const fs::path& file : leftovers(volume, manifest)) {
-      disk.free_bytes += allocated_bytes(file);
+    if (!volume.fresh) {
+      for (const fs::path& file : leftovers(volume.folder, volume.file.id, manifest)) {
+        disk.free_bytes += allocated_bytes(file);
+      }
     }
     volume.disk = disk;
     volume.rate = target.rate ? *target.rate : io::measure_read_rate(volume.folder);
-    volume.room_bytes = room_within(target.limit_bytes, manifest, volume);
+    volume.limit_bytes = target.limit_bytes;
+    volume.held_bytes = held_bytes(manifest, volume);
     volumes.push_back(std::move(volume));
   }
   return volumes;
 }
 
-std::vector<fs::path> leftovers(const PackVolume& volume, const Manifest& manifest) {
+uint64_t allocated_bytes(const fs::path& path) {
+  constexpr uint64_t kUnit = 512;  // Of st_blocks, whatever a block of the file system is.
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? uint64_t(status.st_blocks) * kUnit : 0;
+}
+
+std::vector<fs::path> leftovers(const fs::path& folder, format::VolumeId volume,
+                                const Manifest& manifest) {
   std::vector<fs::path> files;
-  if (volume.fresh) return files;
-  std::set<std::string> kept, ours;
+  std::set<std::string> kept;
   for (const ManifestPack& pack : manifest.packs) {
-    if (pack.volume == volume.file.id) kept.insert(pack.file);
+    if (pack.volume == volume) kept.insert(pack.file);
   }
-  for (const format::ManifestShard& shard : manifest.shards) {
-    ours.insert(format::pack_file_name(shard.name));
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(volume.folder)) {
+  const auto is_ours = [&](const std::string& name) {
+    return std::ranges::any_of(manifest.shards, [&](const format::ManifestShard& shard) {
+      return format::is_pack_of(name, shard.name);
+    });
+  };
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool orphan = ours.contains(name) && !kept.contains(name);
+    const bool orphan = !kept.contains(name) && is_ours(name);
     if (orphan || format::is_unfinished_pack(name)) files.push_back(entry.path());
   }
   return files;

@@ -1,8 +1,8 @@
 #pragma once
-#include "format/manifest.h"
 #include "format/pack_plan.h"
 #include "model/pack_volumes.h"
 #include "model/shard_layout.h"
+#include "model/shard_writer.h"
 
 #include <atomic>
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace sluice::model {
 
@@ -28,8 +27,7 @@ struct ShardJob {
 /// What came of it.
 struct ShardPacks {
   std::string sha256;
-  uint64_t stored_bytes = 0;  ///< Of all pieces.
-  std::vector<format::ManifestPack> packs;
+  WrittenPacks written;
 };
 
 /// Writes the packs of a shard, a file on each volume that the dealer gives something; they get

@@ -11,6 +11,7 @@
 #include "io/input_file.h"
 #include "model/pack_outlook.h"
 #include "model/pack_writing.h"
+#include "model/placer.h"
 #include "model/shape.h"
 #include "model/shard_layout.h"
 #include "model/weights.h"
@@ -96,6 +97,12 @@ Checkpoint open_checkpoint(const PackRequest& request, const std::optional<Manif
   return Checkpoint(request.model, volumes);
 }
 
+/// What a run before has left.
+std::optional<Manifest> read_found(const fs::path& model) {
+  refuse_unfinished_placement(model);
+  return format::read_manifest(model);
+}
+
 Manifest make_manifest(const Checkpoint& checkpoint) {
   Manifest manifest;
   manifest.model = {checkpoint.digest()};
@@ -131,7 +138,8 @@ void copy_small_files(const fs::path& from, const fs::path& to) {
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
     const std::string name = entry.path().filename().string();
     const bool ours = name == format::kManifestName || name == format::kVolumeFileName ||
-                      name.ends_with(".slpack") || name.ends_with(".tmp");
+                      name == format::kPlacementFileName || name.ends_with(".slpack") ||
+                      name.ends_with(".tmp");
     if (ours || name.front() == '.' || name.ends_with(".safetensors")) continue;
     if (!entry.is_regular_file() || entry.file_size() > kFileBytesMax) continue;
     const io::InputFile file(entry.path().string());
@@ -149,7 +157,7 @@ struct Packer::Impl {
   explicit Impl(PackRequest asked)
       : request(checked(std::move(asked))),
         locks(lock_folders(folders_of(request))),
-        found(format::read_manifest(request.model)),
+        found(read_found(request.model)),
         checkpoint(open_checkpoint(request, found)),
         shape(
             parse_shape(checkpoint.config_json(), (checkpoint.folder() / "config.json").string())),
@@ -233,8 +241,13 @@ struct Packer::Impl {
   void begin() {
     if (request.source != request.model) copy_small_files(request.source, request.model);
     for (PackVolume& volume : volumes) {
-      for (const fs::path& file : leftovers(volume, manifest)) fs::remove(file);
-      if (volume.fresh) format::write_volume_file(volume.folder, volume.file);
+      if (volume.fresh) {
+        format::write_volume_file(volume.folder, volume.file);
+      } else {
+        for (const fs::path& file : leftovers(volume.folder, volume.file.id, manifest)) {
+          fs::remove(file);
+        }
+      }
       const auto known =
           std::ranges::find(manifest.volumes, volume.file.id, &format::ManifestVolume::id);
       if (known == manifest.volumes.end()) {
@@ -263,13 +276,13 @@ struct Packer::Impl {
     ShardPacks packs = write_shard_packs(job, layout, dealer, volumes, watch.read, stop);
     known.sha256 = packs.sha256;
     known.sha256_origin = job.sha256.empty() ? "computed when it was packed" : job.sha256_origin;
-    std::ranges::move(packs.packs, std::back_inserter(manifest.packs));
+    std::ranges::move(packs.written.packs, std::back_inserter(manifest.packs));
     if (shard == pending.back()) manifest.conversion.clear();
     format::write_manifest(request.model, manifest);
     if (watch.packed) {
       watch.packed({.name = known.name,
                     .bytes = known.bytes,
-                    .stored_bytes = packs.stored_bytes,
+                    .stored_bytes = packs.written.stored_bytes,
                     .sha256 = packs.sha256,
                     .compared = !job.sha256.empty()});
     }

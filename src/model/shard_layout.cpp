@@ -52,6 +52,20 @@ std::vector<uint64_t> borders_of_other(const Segment& segment) {
 
 }  // namespace
 
+PieceBytes bytes_of(const Segment& segment, ShardId shard, const format::PieceCut& cut) {
+  const uint64_t cut_end = cut.memory_offset() + cut.bytes();
+  const auto extent = std::ranges::find_if(segment.extents, [&](const Extent& e) {
+    return e.shard == shard && e.memory_offset < cut_end &&
+           cut.memory_offset() < e.memory_offset + e.bytes;
+  });
+  SLUICE_CHECK(extent != segment.extents.end());
+  const uint64_t begin = std::max(extent->memory_offset, cut.memory_offset());
+  const uint64_t end = std::min(extent->memory_offset + extent->bytes, cut_end);
+  return {.offset = extent->offset + begin - extent->memory_offset,
+          .bytes = end - begin,
+          .skip = begin - cut.memory_offset()};
+}
+
 ShardLayout::ShardLayout(const WeightMap& weights, std::span<const uint64_t> shard_bytes)
     : segments_(weights.segments),
       of_shard_(shard_bytes.size()),

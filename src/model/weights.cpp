@@ -340,4 +340,8 @@ std::string WeightMap::name(SegmentId id) const {
   return fmt::format("expert {} of layer {}", id.value - layers[layer].moe.first_expert, layer);
 }
 
+uint64_t fingerprint_of(const format::Checkpoint& checkpoint, const WeightMap& weights) {
+  return digest_of(checkpoint.digest(), weights.small_digest());
+}
+
 }  // namespace sluice::model

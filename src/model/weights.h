@@ -118,4 +118,9 @@ class WeightMap {
   uint64_t scale_bytes_ = 0;                // Of each matrix of an expert.
 };
 
+/// Tells a checkpoint from others, also from one of the same shape with other weights: of its
+/// config, the names, sizes and headers of its shards, and all small tensors.
+[[nodiscard]] uint64_t fingerprint_of(const format::Checkpoint& checkpoint,
+                                      const WeightMap& weights);
+
 }  // namespace sluice::model

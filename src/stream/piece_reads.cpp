@@ -54,6 +54,7 @@ EndedRead PieceReads::finish(const io::Completion& completion, Nanos now) {
       ended.outcome = ReadOutcome::kShort;
       break;
     case io::ReadStatus::kOk:
+      if (drives_.hollow()) break;
       switch (decoder_.accept(read.read.holder, read.memory)) {
         case format::PieceVerdict::kGood:
           break;

@@ -352,6 +352,20 @@ std::optional<PieceRead> PieceScheduler::find_hopeless(Nanos timeout, Nanos now)
   return std::nullopt;
 }
 
+Nanos PieceScheduler::oldest(DriveId drive, Nanos now) const {
+  Nanos since = now;
+  for (const uint32_t j : reading_) {
+    const Job& job = jobs_[j];
+    for (uint32_t p = 0; p < job.pieces.size(); ++p) {
+      const PieceProgress& progress = job.progress[p];
+      if (progress.state != PieceState::kReading) continue;
+      if (drive_of(job.pieces[p].holders[progress.reading]) != drive) continue;
+      since = std::min(since, progress.started.at);
+    }
+  }
+  return now - since;
+}
+
 Nanos PieceScheduler::look_again(Nanos now) const {
   Nanos soonest = Nanos::max();
   for (const uint32_t j : reading_) {

@@ -113,6 +113,8 @@ class PieceScheduler {
   /// When to look again although nothing has ended, at the latest: a read is stalled then, or a
   /// drive's quarantine is over.
   [[nodiscard]] Nanos look_again(Nanos now) const;
+  /// How long the oldest read under way on a drive has taken so far; 0 when there is none.
+  [[nodiscard]] Nanos oldest(DriveId drive, Nanos now) const;
 
   [[nodiscard]] const DriveModel& drive(DriveId drive) const { return drives_[drive.value].model; }
   [[nodiscard]] size_t drive_count() const { return drives_.size(); }

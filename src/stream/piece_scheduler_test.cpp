@@ -221,6 +221,25 @@ TEST(PieceScheduler, AJobThatHangsGoesOnElsewhere) {
   EXPECT_EQ((*table).bytes_in_flight(), 0u);
 }
 
+// Also of a job that was dropped: its drive still has not answered.
+TEST(PieceScheduler, TheOldestReadIsTheOneThatStartedFirst) {
+  Table table(2);
+  EXPECT_EQ((*table).oldest({0}, table.now), Nanos(0));
+  const JobId first = table.add(Priority::kExpert, {{0}});
+  (void)table.start();
+  table.now += seconds(1);
+  table.add(Priority::kExpert, {{0}, {1}});
+  (void)table.start();
+  (*table).drop(first);
+  table.now += seconds(2);
+  EXPECT_EQ((*table).oldest({0}, table.now), seconds(3));
+  EXPECT_EQ((*table).oldest({1}, table.now), seconds(2));
+  (void)table.end(0, PieceOutcome::kGood);
+  EXPECT_EQ((*table).oldest({0}, table.now), seconds(2));
+  table.end_all();
+  EXPECT_EQ((*table).oldest({0}, table.now), Nanos(0));
+}
+
 TEST(PieceScheduler, WhatNobodyElseHasIsWaitedForUntilItIsTooOld) {
   Table table(1);
   const JobId job = table.add(Priority::kExpert, {{0}});

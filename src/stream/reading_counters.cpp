@@ -38,7 +38,7 @@ void combine(std::array<uint64_t, n>& to, const std::array<uint64_t, n>& with, C
   for (size_t i = 0; i < n; ++i) to[i] = operation(to[i], with[i]);
 }
 
-/// Everything but the rates, which are of one moment.
+/// Everything but rates and oldest reads, which are of one moment.
 template <class Combine>
 void combine(ReadingCounters& to, const ReadingCounters& with, Combine operation) {
   for (const auto& [name, field] : kCounters) {
@@ -81,6 +81,7 @@ void ReadingCounters::add(ReadingCounters later) {
   combine(*this, later, [](auto a, auto b) { return a + b; });
   for (size_t d = 0; d < count; ++d) {
     if (later.drives[d].rate > 0) drives[d].rate = later.drives[d].rate;
+    drives[d].oldest = later.drives[d].oldest;
   }
 }
 

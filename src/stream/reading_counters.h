@@ -22,7 +22,7 @@ struct NamedCounter {
 /// What a streamer and its drives did between two moments.
 struct ReadingCounters {
   StreamerCounters streamer{};
-  std::vector<DriveCounters> drives{};  ///< By drive; rates are as they were last.
+  std::vector<DriveCounters> drives{};  ///< By drive; `rate` and `oldest` are as they were last.
 
   /// Up to now.
   [[nodiscard]] static ReadingCounters of(const WeightStreamer& streamer) {

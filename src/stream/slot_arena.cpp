@@ -15,7 +15,7 @@ constexpr uint64_t kHugePageBytes = 2u << 20;
 
 }  // namespace
 
-SlotArena::SlotArena(uint64_t bytes) : bytes_(bytes) {
+SlotArena::SlotArena(uint64_t bytes, SlotMemory memory) : bytes_(bytes) {
   if (bytes == 0) return;
   // mmap aligns to small pages only, so one huge page more leaves room to move the start.
   if (bytes > std::numeric_limits<size_t>::max() - 2 * kHugePageBytes) {
@@ -23,8 +23,9 @@ SlotArena::SlotArena(uint64_t bytes) : bytes_(bytes) {
                 bytes);
   }
   mapped_bytes_ = static_cast<size_t>(round_up(bytes, kHugePageBytes) + kHugePageBytes);
-  mapping_ =
-      ::mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool nothing = memory == SlotMemory::kNothing;
+  mapping_ = ::mmap(nullptr, mapped_bytes_, nothing ? PROT_NONE : PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | (nothing ? MAP_NORESERVE : 0), -1, 0);
   if (mapping_ == MAP_FAILED) {
     throw Error(ErrorCode::kOutOfMemory,
                 "cannot reserve {} bytes for weights: {}; lower the memory budget or free memory",
@@ -32,6 +33,7 @@ SlotArena::SlotArena(uint64_t bytes) : bytes_(bytes) {
   }
   const auto address = reinterpret_cast<uintptr_t>(mapping_);
   data_ = static_cast<std::byte*>(mapping_) + (round_up(address, kHugePageBytes) - address);
+  if (nothing) return;
 #ifdef MADV_HUGEPAGE
   // A refusal costs speed only.
   (void)::madvise(data_, static_cast<size_t>(round_up(bytes, kHugePageBytes)), MADV_HUGEPAGE);

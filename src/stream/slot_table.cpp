@@ -194,7 +194,7 @@ void SlotTable::clear(uint32_t index_) {
   if (slot.abandoned && !slot.permanent) --abandoned_;
   if (!slot.permanent && slot.kind == SegmentKind::kExpert) --experts_held_;
   if (slot.loading) --loading_;
-  if (slot.hinted) hint_bytes_wasted_ += slot.hint_bytes;
+  if (slot.hinted && slot.hint_bytes > 0) wasted_now_.push_back({slot.segment, slot.hint_bytes});
   slot.hint_bytes = 0;
   slot.loading = slot.ready = slot.abandoned = slot.hinted = false;
   // Memory that was in use before is warm, so it goes first again.

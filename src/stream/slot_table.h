@@ -83,8 +83,6 @@ class SlotTable {
   [[nodiscard]] uint64_t loading() const { return loading_; }
   /// Experts that gave up their slot to another segment.
   [[nodiscard]] uint64_t evictions() const { return evictions_; }
-  /// Bytes that were read for hints and given up before a request asked for them.
-  [[nodiscard]] uint64_t hint_bytes_wasted() const { return hint_bytes_wasted_; }
 
   /// Counts a request that names experts.
   void begin_round();
@@ -115,6 +113,13 @@ class SlotTable {
   std::optional<uint32_t> relocate(uint32_t index);
   /// The slots that a call above abandoned since the last call of this.
   [[nodiscard]] std::vector<uint32_t> take_abandoned() { return std::exchange(abandoned_now_, {}); }
+  /// What was read for hints and given up before a request asked for it, since the last call of
+  /// this.
+  struct Waste {
+    SegmentId segment;
+    uint64_t bytes = 0;
+  };
+  [[nodiscard]] std::vector<Waste> take_wasted() { return std::exchange(wasted_now_, {}); }
   /// Abandons the experts that a hint asked for and of which no read has begun.
   void abandon_unread_hints();
   /// After the last read of an abandoned slot.
@@ -147,8 +152,9 @@ class SlotTable {
   std::vector<uint32_t> home_of_;  // By segment: the slot of a pinned one, else kNone.
   uint64_t experts_held_ = 0;      // Slots, permanent ones aside, that hold or await an expert.
   std::vector<uint32_t> abandoned_now_;
+  std::vector<Waste> wasted_now_;
   uint64_t abandoned_ = 0;  // Slots, permanent ones aside, that will be empty soon.
-  uint64_t loading_ = 0, round_ = 0, evictions_ = 0, hint_bytes_wasted_ = 0;
+  uint64_t loading_ = 0, round_ = 0, evictions_ = 0;
 };
 
 }  // namespace sluice::stream

@@ -60,6 +60,7 @@ void WeightStreamer::Impl::complete(const EndedRead& ended) {
   if (slot.abandoned) {
     if (slot.reads_in_flight > 0) return;
     table.clear(index);
+    follow_table();
     progress.notify_all();
     return;
   }
@@ -86,7 +87,7 @@ void WeightStreamer::Impl::count(const EndedRead& ended, SegmentId segment) {
     counters.device_bytes_read += ended.read.bytes;
     last_good_read = ended.ended;
   }
-  if (options.on_read) options.on_read({ended, segment, table.round()});
+  tell(ReadRecord{ended, segment, table.round()});
 }
 
 void WeightStreamer::Impl::arrived(uint32_t index) {
@@ -108,7 +109,7 @@ void WeightStreamer::Impl::lose(uint32_t index, const EndedRead& failure) {
   }
   slot.waiters.clear();
   table.abandon(index);
-  drop_abandoned();
+  follow_table();
   progress.notify_all();
 }
 
@@ -125,7 +126,10 @@ void WeightStreamer::Impl::look_for_stalls() {
   rescue_again = false;
   for (const JobId job : scheduler.find_stalled(now)) rescue_again |= !rescue(job.value);
   while (const std::optional<PieceRead> read = scheduler.find_hopeless(options.read_timeout, now)) {
-    const EndedRead given_up{.read = *read, .outcome = ReadOutcome::kNoAnswer, .ended = now};
+    const EndedRead given_up{.read = *read,
+                             .outcome = ReadOutcome::kNoAnswer,
+                             .started = now - scheduler.oldest(read->drive, now),
+                             .ended = now};
     count(given_up, table.slot(read->job.value).segment);
     lose(read->job.value, given_up);
   }
@@ -142,20 +146,26 @@ bool WeightStreamer::Impl::rescue(uint32_t index) {
     if (promised) fresh = table.relocate(index);
   }
   if (!fresh) {
-    drop_abandoned();
+    follow_table();
     return false;
   }
+  copy_arrived(index, *fresh);
+  follow_table();
+  scheduler.continue_as({index}, {*fresh});
+  ++counters.rescues;
+  return true;
+}
+
+// What has arrived of a segment, to the slot where it goes on.
+void WeightStreamer::Impl::copy_arrived(uint32_t index, uint32_t fresh) {
+  if (drives.hollow()) return;
   std::byte* const from = arena.data() + table.slot(index).memory_offset;
-  std::byte* const to = memory_of(*fresh).data();
+  std::byte* const to = memory_of(fresh).data();
   const std::vector<format::Piece>& pieces = scheduler.pieces_under_way({index});
   for (uint32_t p = 0; p < pieces.size(); ++p) {
     if (!scheduler.arrived({index}, p)) continue;
     std::memcpy(to + pieces[p].memory_offset, from + pieces[p].memory_offset, pieces[p].bytes);
   }
-  drop_abandoned();
-  scheduler.continue_as({index}, {*fresh});
-  ++counters.rescues;
-  return true;
 }
 
 // How long the drives may be waited for until something is to be looked at again.
@@ -168,11 +178,11 @@ Nanos WeightStreamer::Impl::wait_limit() {
   return std::max(limit, Nanos(1000));
 }
 
-// Submits what the drives have room for, waits for them without the mutex, and takes in what they
-// did.
-void WeightStreamer::Impl::step(std::unique_lock<std::mutex>& lock) {
+// Submits what the drives have room for, waits for them without the mutex, for `at_most`, and takes
+// in what they did.
+void WeightStreamer::Impl::step(std::unique_lock<std::mutex>& lock, Nanos at_most) {
   gather_reads();
-  const Nanos limit = wait_limit();
+  const Nanos limit = std::min(wait_limit(), at_most);
   lock.unlock();
   const std::span<const EndedRead> ended = reads.wait(limit);
   lock.lock();

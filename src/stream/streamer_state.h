@@ -52,7 +52,8 @@ struct WeightStreamer::Impl {
   [[nodiscard]] uint64_t waiting_total() const { return waiting[0].size() + waiting[1].size(); }
 
   std::optional<uint32_t> start(SegmentId segment, bool hint, uint64_t waiting);
-  void drop_abandoned();
+  void tell(const StreamerEvent& event) const;
+  void follow_table();
   [[nodiscard]] Priority priority_of(SegmentId segment) const;
   [[nodiscard]] std::span<std::byte> memory_of(uint32_t index) const;
   void gather_reads();
@@ -62,8 +63,9 @@ struct WeightStreamer::Impl {
   void lose(uint32_t index, const EndedRead& failure);
   void look_for_stalls();
   bool rescue(uint32_t index);
+  void copy_arrived(uint32_t index, uint32_t fresh);
   [[nodiscard]] Nanos wait_limit();
-  void step(std::unique_lock<std::mutex>& lock);
+  void step(std::unique_lock<std::mutex>& lock, Nanos at_most = Nanos::max());
   void run();
   void wait_for_progress(std::unique_lock<std::mutex>& lock, Nanos since);
   [[noreturn]] void report_loss(const Arrival& loss) const;

@@ -43,7 +43,7 @@ WeightStreamer::Impl::Impl(const format::Placement& placement_in, io::DriveArray
       options(std::move(options_in)),
       table(segments, table_options(options)),
       scheduler(scheduler_options(placement, drives, options), table.slots().size()),
-      arena(table.memory_bytes()),
+      arena(table.memory_bytes(), drives.hollow() ? SlotMemory::kNothing : SlotMemory::kWeights),
       by_drive(scheduler.drive_count()),
       reads(drives) {
   drives.use_memory({arena.data(), arena.bytes()});
@@ -111,7 +111,7 @@ void WeightStreamer::Impl::close_ticket(uint32_t index) noexcept {
     // What is on its way as a whole may as well arrive.
     if (slot.waiters.empty() && scheduler.waits({i})) table.abandon(i);
   }
-  drop_abandoned();
+  follow_table();
 }
 
 // The part of want() that needs no slot.
@@ -141,7 +141,7 @@ Priority WeightStreamer::Impl::priority_of(SegmentId segment) const {
 std::optional<uint32_t> WeightStreamer::Impl::start(SegmentId segment, bool hint,
                                                     uint64_t waiting_for_slot) {
   const std::optional<uint32_t> index = table.start(segment, hint, waiting_for_slot);
-  drop_abandoned();
+  follow_table();
   if (!index) return std::nullopt;
   const Priority of_hint = table.slot(*index).permanent ? Priority::kFill : Priority::kHint;
   placement.pieces(segment, scheduler.pieces_of({*index}));
@@ -150,8 +150,17 @@ std::optional<uint32_t> WeightStreamer::Impl::start(SegmentId segment, bool hint
   return index;
 }
 
-void WeightStreamer::Impl::drop_abandoned() {
+void WeightStreamer::Impl::tell(const StreamerEvent& event) const {
+  if (options.on_event) options.on_event(event);
+}
+
+// Does what follows from slots that were given up.
+void WeightStreamer::Impl::follow_table() {
   for (const uint32_t index : table.take_abandoned()) scheduler.drop({index});
+  for (const auto& [segment, bytes] : table.take_wasted()) {
+    counters.hint_bytes_wasted += bytes;
+    tell(WasteRecord{drives.now(), table.round(), bytes, segment});
+  }
 }
 
 // False when the segment is absent and there is no slot for it now.
@@ -240,12 +249,14 @@ SegmentBatch WeightStreamer::request(std::span<const SegmentId> ids) {
   std::unique_lock lock(impl.mutex);
   const uint32_t ticket = impl.open_ticket();
   impl.tickets[ticket].outstanding = ids.size();
-  bool experts = false;
+  RequestRecord told;
   for (const SegmentId id : ids) {
     SLUICE_CHECK(id.value < impl.segments.size());
-    experts |= impl.segments[id.value].kind == SegmentKind::kExpert;
+    if (impl.segments[id.value].kind == SegmentKind::kSpine) continue;
+    told.first = id;
+    ++told.experts;
   }
-  if (experts) impl.table.begin_round();
+  if (told.experts > 0) impl.table.begin_round();
   // What is present is held first, so that nothing absent takes its slot.
   std::vector<SegmentId> absent;
   for (const SegmentId id : ids) {
@@ -256,14 +267,21 @@ SegmentBatch WeightStreamer::request(std::span<const SegmentId> ids) {
     StreamerCounters& counters = impl.counters;
     ++(spine ? (hit ? counters.spine_hits : counters.spine_misses)
              : (hit ? counters.expert_hits : counters.expert_misses));
+    if (!spine && !hit) ++told.missed;
     if (!spine && (index == SlotTable::kNone || impl.table.slot(index).hinted)) {
-      counters.expert_bytes_missed += payload_bytes(impl.segments[id.value]);
+      told.bytes_missed += payload_bytes(impl.segments[id.value]);
     }
     if (index != SlotTable::kNone) {
       impl.want_present(ticket, id);
     } else {
       absent.push_back(id);
     }
+  }
+  if (told.experts > 0) {
+    told.at = impl.drives.now();
+    told.round = impl.table.round();
+    impl.counters.expert_bytes_missed += told.bytes_missed;
+    impl.tell(told);
   }
   for (const SegmentId id : absent) {
     // A pinned segment has its slot and need not stand in line for one.
@@ -283,7 +301,7 @@ void WeightStreamer::hint(std::span<const SegmentId> ids) {
   };
   if (std::ranges::any_of(ids, expert)) {
     impl.table.abandon_unread_hints();
-    impl.drop_abandoned();
+    impl.follow_table();
   }
   for (const SegmentId id : ids) {
     SLUICE_CHECK(id.value < impl.segments.size());
@@ -296,6 +314,15 @@ void WeightStreamer::hint(std::span<const SegmentId> ids) {
   impl.poke(lock);
 }
 
+void WeightStreamer::run_until(Nanos time) {
+  Impl& impl = *impl_;
+  SLUICE_CHECK(!impl.options.own_thread);
+  std::unique_lock lock(impl.mutex);
+  for (Nanos now = impl.drives.now(); now < time; now = impl.drives.now()) {
+    impl.step(lock, time - now);
+  }
+}
+
 bool WeightStreamer::holds(SegmentId id) const {
   const std::lock_guard lock(impl_->mutex);
   return impl_->table.find(id) != SlotTable::kNone;
@@ -305,7 +332,6 @@ StreamerCounters WeightStreamer::counters() const {
   const std::lock_guard lock(impl_->mutex);
   StreamerCounters counters = impl_->counters;
   counters.evictions = impl_->table.evictions();
-  counters.hint_bytes_wasted = impl_->table.hint_bytes_wasted();
   return counters;
 }
 
@@ -318,6 +344,7 @@ std::vector<DriveCounters> WeightStreamer::drive_counters() const {
     counters[d].quarantines = drive.quarantines();
     counters[d].busy = drive.busy(now);
     counters[d].rate = drive.rate();
+    counters[d].oldest = impl_->scheduler.oldest({d}, now);
   }
   return counters;
 }
@@ -368,7 +395,9 @@ std::optional<ArrivedSegment> SegmentBatch::next() {
         impl.wait_for_progress(lock, start);
       }
     }
-    impl.counters.waiting_ns += static_cast<uint64_t>((impl.drives.now() - start).count());
+    const Nanos waited = impl.drives.now() - start;
+    impl.counters.waiting_ns += static_cast<uint64_t>(waited.count());
+    impl.tell(WaitRecord{start, waited, impl.table.round(), ticket.arrivals.front().segment});
   }
   const WeightStreamer::Impl::Arrival arrival = ticket.arrivals.front();
   ticket.arrivals.pop_front();

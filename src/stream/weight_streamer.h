@@ -12,18 +12,43 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace sluice::stream {
 
 class WeightStreamer;
 
-/// One read, as traces keep it.
+/// What a streamer tells of, as traces keep it. `round` counts the requests for experts before.
+
+/// A read that has ended.
 struct ReadRecord {
   EndedRead ended;
   SegmentId segment;
-  uint64_t round = 0;  ///< Requests for experts before it ended: the barrier that it belongs to.
+  uint64_t round = 0;  ///< The barrier that it belongs to.
 };
+/// A request for experts; they may be computed when all are there.
+struct RequestRecord {
+  Nanos at{};
+  uint64_t round = 0;         ///< This one included.
+  SegmentId first{};          ///< One of its experts.
+  uint32_t experts = 0;       ///< That it names,
+  uint32_t missed = 0;        ///< of which so many were not in memory;
+  uint64_t bytes_missed = 0;  ///< and so many bytes had not been asked for by an earlier request.
+};
+/// next() had nothing to hand out for a while.
+struct WaitRecord {
+  Nanos started{}, duration{};
+  uint64_t round = 0;
+  SegmentId segment{};  ///< What came, or was lost, in the end.
+};
+/// What a hint had brought of a segment was given up before a request asked for it.
+struct WasteRecord {
+  Nanos at{};
+  uint64_t round = 0, bytes = 0;
+  SegmentId segment{};
+};
+using StreamerEvent = std::variant<ReadRecord, RequestRecord, WaitRecord, WasteRecord>;
 
 /// A segment that has arrived. Its memory is not reused while `bytes` lives.
 struct ArrivedSegment {
@@ -68,8 +93,9 @@ struct StreamerOptions {
   Nanos read_timeout = std::chrono::seconds(30);
   /// What errors call a segment; may be empty.
   std::function<std::string(SegmentId)> name{};
-  /// Told of every read that has ended, in that order, under the streamer's mutex; may be empty.
-  std::function<void(const ReadRecord&)> on_read{};
+  /// Told of everything in the order in which it ends, under the streamer's mutex; may be empty.
+  /// The sums of what it is told are those of the counters.
+  std::function<void(const StreamerEvent&)> on_event{};
 };
 
 /// What a streamer did since it was made. Each segment named by a request counts once: as a hit
@@ -98,6 +124,7 @@ struct DriveCounters {
   uint64_t quarantines = 0;                        ///< Times that it was left alone for a while.
   Nanos busy{};                                    ///< Time with a read under way.
   double rate = 0;                                 ///< Bytes per second, as it was last.
+  Nanos oldest{};  ///< How long its oldest read under way has taken so far.
 };
 
 /// Brings segments from the drives into a fixed set of memory slots and keeps the useful ones
@@ -145,6 +172,9 @@ class WeightStreamer {
   /// nothing has been read: what was likely for one layer is not for the next. An expert that is
   /// there counts as just used. A hint for a pinned segment is always kept and read last.
   void hint(std::span<const SegmentId> ids);
+  /// For a streamer without a thread of its own: reading goes on until the drives' clock shows
+  /// `time`, as it would beside a computation.
+  void run_until(Nanos time);
   /// Whether the segment is in memory or on its way.
   [[nodiscard]] bool holds(SegmentId id) const;
   [[nodiscard]] StreamerCounters counters() const;

@@ -564,5 +564,18 @@ TEST_P(WithAndWithoutThread, AnyHistoryDeliversEveryByte) {
   }
 }
 
+// As a reading thread does while the caller computes.
+TEST(Streamer, ReadsWhileTimePasses) {
+  World world(0, 4, stepping(4));
+  const Nanos later = world.drives->now() + std::chrono::seconds(1);
+  SegmentBatch batch = world.streamer->request(ids({0, 1, 2, 3}));
+  world.streamer->run_until(later);
+  EXPECT_EQ(world.drives->now(), later);
+  for (size_t i = 0; i < 4; ++i) ASSERT_TRUE(batch.next());
+  EXPECT_EQ(world.streamer->counters().waiting_ns, 0u);
+  world.streamer->run_until(later);  // That is now.
+  EXPECT_EQ(world.drives->now(), later);
+}
+
 }  // namespace
 }  // namespace sluice::stream

@@ -39,14 +39,25 @@ std::vector<std::byte> take_block(std::span<const std::byte>& rest, TraceBlock& 
 }
 
 void check_block(const ReadTraceHeader& header, TraceBlock kind, std::span<const std::byte> block) {
-  if (kind == TraceBlock::kReads) {
-    ReadBlock reads;
-    parse_reads(header, block, kPath, reads);
-    for (const TracedRead& read : reads.reads) (void)header.segment_name(read.segment);
-    SLUICE_CHECK(std::ranges::equal(encode_reads(reads.reads, reads.lost), block));
-  } else if (kind == TraceBlock::kEnd) {
+  if (kind == TraceBlock::kEnd) {
     const ReadTraceEnd end = parse_read_end(header, block, kPath);
     SLUICE_CHECK(std::ranges::equal(encode_read_end(end), block));
+  } else if (kind != TraceBlock::kHeader) {
+    TraceEvents events;
+    parse_list(header, kind, block, kPath, events);
+    for (const TracedRead& read : events.reads.entries) (void)header.segment_name(read.segment);
+    for (const TracedRequest& request : events.requests.entries) {
+      (void)header.segment_name(request.first);
+    }
+    for (const TracedWait& wait : events.waits.entries) (void)header.segment_name(wait.segment);
+    for (const TracedWaste& waste : events.wastes.entries) {
+      (void)header.segment_name(waste.segment);
+    }
+    bool same = false;
+    events.each_list([&](const auto& list) {
+      same |= std::ranges::equal(encode_list(list.entries, list.lost), block);
+    });
+    SLUICE_CHECK(same);
   }
 }
 

@@ -20,8 +20,11 @@ CATCH_SITES = {
     'src/base/start_thread.h': 'turns the failure of the standard library into an Error',
     'src/cli/chat.cpp': 'a conversation goes on when an answer is lost or a command about a file fails',
     'src/cli/read_recorder.cpp': 'a trace that cannot be written is no reason to end the run',
+    'src/cli/bench_arms.cpp': 'an error names the arm of the benchmark that it is of',
     'src/cli/main.cpp': 'ends the program with a message and an exit code',
+    'src/text/tool_grammar.cpp': 'a tool that is not strict takes any arguments when its schema is refused',
     'src/format/attempt.h': 'another file may have the same bytes as one that cannot be used',
+    'src/engine/engine.cpp': 'an error ends the requests of its pass, and the engine goes on',
     'src/engine/generate.cpp': 'a generation that the user stopped keeps what it has',
 }
 

@@ -1,4 +1,4 @@
-"""Drives --read-trace, reads and the statistics of reading: python3 reads_test.py PATH_OF_SLUICE [CLASS...]
+"""Drives --read-trace, report and the statistics of reading: python3 report_test.py PATH_OF_SLUICE [CLASS...]
 
 Without these tests the figures by which drives are bought and blamed could leave reads out.
 """
@@ -6,6 +6,7 @@ Without these tests the figures by which drives are bought and blamed could leav
 import csv
 import io
 import json
+import re
 import resource
 import shutil
 import struct
@@ -13,6 +14,8 @@ import subprocess
 import sys
 import unittest
 import zlib
+from typing import NamedTuple
+from xml.etree import ElementTree
 
 from sluice_test import SLUICE, SluiceTest
 
@@ -39,8 +42,22 @@ class Bytes:
         return [entry() for _ in range(self.get('I'))]
 
 
-def read_trace(path):
-    """Header, reads, number of reads that are missing, and end of a trace."""
+# What the entries of each kind of block look like.
+ENTRIES = {b'READ': 'QQQIIIIHHBBBB', b'RQST': 'QQQIIII', b'WAIT': 'QQQII', b'WSTE': 'QQQII'}
+
+
+class Trace(NamedTuple):
+    header: dict
+    reads: list
+    requests: list
+    waits: list
+    wastes: list
+    lost: int  # entries that are missing
+    counters: dict
+
+
+def read_blocks(path):
+    """Magic and body of each block, whose checksums are right."""
     data, at, blocks = path.read_bytes(), 0, []
     while at < len(data):
         magic, size = struct.unpack_from('<4sI', data, at)
@@ -48,31 +65,42 @@ def read_trace(path):
         assert crc == zlib.crc32(data[at:at + 8 + size])
         blocks.append((magic, Bytes(data[at + 8:at + 8 + size])))
         at += 12 + size
-    assert [magic for magic, _ in blocks] == [b'SLRD'] + [b'READ'] * (len(blocks) - 2) + [b'ENDS']
+    return blocks
+
+
+def read_trace(path):
+    blocks = read_blocks(path)
+    assert (blocks[0][0], blocks[-1][0]) == (b'SLRD', b'ENDS')
     head, end = blocks[0][1], blocks[-1][1]
     header = {'version': head.get('I'), 'fingerprint': head.get('Q'), 'priorities': head.list(head.text),
               'outcomes': head.list(head.text), 'drives': head.list(head.text),
               'files': head.list(lambda: (head.get('H'), head.text())), 'panels': head.list(head.text),
               'experts': head.list(lambda: head.get('III'))}
-    reads, lost = [], 0
-    for _, block in blocks[1:-1]:
+    entries, lost = {magic: [] for magic in ENTRIES}, 0
+    for magic, block in blocks[1:-1]:
         lost += block.get('Q')
-        reads += block.list(lambda block=block: block.get('QQQIIIIHHBBBB'))
+        entries[magic] += block.list(lambda block=block, layout=ENTRIES[magic]: block.get(layout))
     counters = dict(end.list(lambda: (end.text(), end.get('Q'))))
     for _, block in blocks:
         assert block is end or block.at == len(block.data)
-    return header, reads, lost, counters
+    return Trace(header, *(entries[magic] for magic in ENTRIES), lost, counters)
 
 
 def drive_bytes(phase):
     return sum(sum(drive['bytes'].values()) for drive in phase['drives'])
 
 
-class Reads(SluiceTest):
+class Report(SluiceTest):
     def traced(self, *options):
         """The report of a run and the path of its trace."""
         path = self.folder / f'{self.id()}.slrd'
         return json.loads(self.ok('run', self.model, *PROMPT, '--json', '--read-trace', path, *options)), path
+
+    def least_memory(self):
+        """The smallest budget for such a run, with which experts are read again in each pass."""
+        error = self.fails(6, 'run', self.model, *PROMPT, '--json', '--memory', '64KiB', '--read-trace',
+                           self.folder / 'least.slrd')
+        return re.search(r'--memory[ =](\d+)\b', error)[1]
 
     def test_the_sums_by_drive_are_the_bytes_of_the_run(self):
         report, path = self.traced()
@@ -82,26 +110,74 @@ class Reads(SluiceTest):
             self.assertEqual(drive_bytes(phase), phase['device_bytes'])
             self.assertAlmostEqual(phase['waiting_seconds'] + phase['computing_seconds'], phase['seconds'], 3)
         self.assertGreater(drive_bytes(stats['prefill']), 0)
-        summary = json.loads(self.ok('reads', path, '--json'))
+        summary = json.loads(self.ok('report', path, '--json'))
         self.assertTrue(summary['finished'])
         self.assertEqual(summary['counters']['device_bytes'], drive_bytes(summary))
-        # Reads that a hint began may end between passes and belong to none.
+        # Reads that a hint began may end between passes and belong to none; nothing is waited for there.
         self.assertGreaterEqual(drive_bytes(summary), drive_bytes(stats['prefill']) + drive_bytes(stats['decode']))
+        for name in ('expert_hits', 'expert_misses', 'expert_bytes_missed'):
+            self.assertEqual(summary['counters'][name], stats['prefill'][name] + stats['decode'][name])
+        waiting = stats['prefill']['waiting_seconds'] + stats['decode']['waiting_seconds']
+        self.assertAlmostEqual(summary['waiting_seconds'], waiting, 8)
+        self.assertEqual(round(1e9 * summary['waiting_seconds']), summary['counters']['waiting_ns'])
         self.assertEqual(summary['reads'], sum(sum(drive['reads'].values()) for drive in summary['drives']))
         self.assertGreater(sum(drive['last'] for drive in summary['drives']), 0)
 
+    def test_layers_and_drives_divide_the_totals(self):
+        _, path = self.traced('--memory', self.least_memory())
+        report = json.loads(self.ok('report', path, '--json'))
+        counters, layers, drives = report['counters'], report['layers'], report['drives']
+        self.assertEqual(sum(layer['missed'] for layer in layers), counters['expert_misses'])
+        self.assertEqual(sum(layer['experts'] for layer in layers),
+                         counters['expert_hits'] + counters['expert_misses'])
+        self.assertEqual(sum(layer['requests'] for layer in layers), report['passes'] * len(layers))
+        self.assertEqual(sum(drive['wasted_bytes'] for drive in drives), counters['hint_bytes_wasted'])
+        self.assertEqual(sum(sum(layer['last'].values()) for layer in layers), report['barriers'])
+        waiting = sum(layer['waiting_expert_seconds'] for layer in layers)
+        self.assertAlmostEqual(waiting, report['waiting_expert_seconds'], 8)
+        self.assertGreater(report['computing_seconds'], 0)
+        for layer in layers:
+            self.assertGreaterEqual(layer['seconds'] + 1e-9,
+                                    layer['waiting_expert_seconds'] + layer['waiting_spine_seconds'])
+
+    def test_people_get_a_verdict_and_tables(self):
+        _, path = self.traced()
+        lines = self.ok('report', path).splitlines()
+        self.assertRegex(lines[0], '^(No drive failed|Nothing failed or stalled|Look at )')
+        self.assertTrue(any(line.startswith(str(self.model)) for line in lines))
+        self.assertRegex(lines[-1], r'^The engine waited for reads \d+ % of the time')
+        layers = [line for line in self.ok('report', path, '--layers').splitlines()]
+        self.assertEqual(len(layers) - len(lines), len(read_trace(path).header['experts']) + 2)
+
+    def test_a_drawing_has_a_row_for_each_drive_and_the_engine(self):
+        _, path = self.traced()
+        drawing = self.folder / 'drawing.svg'
+        for window in ((), ('--passes', '1'), ('--from', '0', '--to', '0.001')):
+            self.ok('report', path, '--svg', drawing, *window)
+            texts = [element.text for element in ElementTree.parse(drawing).iter() if element.text]
+            self.assertIn('engine', texts)
+            self.assertTrue(any(text.endswith(self.model.name) for text in texts))
+        self.fails(2, 'report', path, '--svg', drawing, '--from', '1000', says=['nothing happened then'])
+        self.fails(2, 'report', path, '--passes', '1', says=['--svg'])
+
     def test_the_file_is_as_the_manual_has_it(self):
         _, path = self.traced()
-        header, reads, lost, counters = read_trace(path)
-        summary = json.loads(self.ok('reads', path, '--json'))
-        self.assertEqual((header['version'], f'{header["fingerprint"]:016x}'), (1, summary['fingerprint']))
+        trace = read_trace(path)
+        header, reads, counters = trace.header, trace.reads, trace.counters
+        summary = json.loads(self.ok('report', path, '--json'))
+        self.assertEqual((header['version'], f'{header["fingerprint"]:016x}'), (2, summary['fingerprint']))
         self.assertEqual(header['priorities'], ['spine', 'expert', 'hint', 'fill'])
         self.assertEqual(header['drives'], [str(self.model)])
         self.assertEqual(sorted(file for _, file in header['files']), sorted(map(str, self.model.glob('*.safetensors'))))
-        self.assertEqual((len(reads), lost), (summary['reads'], 0))
+        self.assertEqual((len(reads), trace.lost), (summary['reads'], 0))
         self.assertEqual(counters, summary['counters'])
         self.assertEqual(sum(read[5] for read in reads), counters['device_bytes'])
-        rows = list(csv.DictReader(io.StringIO(self.ok('reads', path, '--csv'))))
+        self.assertEqual(sum(wait[1] for wait in trace.waits), counters['waiting_ns'])
+        self.assertEqual(sum(waste[2] for waste in trace.wastes), counters['hint_bytes_wasted'])
+        self.assertEqual(sum(request[4] for request in trace.requests),
+                         counters['expert_hits'] + counters['expert_misses'])
+        self.assertEqual(sum(request[5] for request in trace.requests), counters['expert_misses'])
+        rows = list(csv.DictReader(io.StringIO(self.ok('report', path, '--csv'))))
         self.assertEqual(len(rows), len(reads))
         for row, read in zip(rows, reads):
             self.assertEqual([int(row[name]) for name in ('started_ns', 'duration_ns', 'round', 'segment', 'piece',
@@ -122,9 +198,9 @@ class Reads(SluiceTest):
         for name, arguments in (('chat', ('--max-new', '3')), ('eval', ('--text', text, '--quiet'))):
             path = self.folder / f'{name}.slrd'
             self.ok(name, self.model, *arguments, '--read-trace', path, stdin='Hi\n')
-            _, reads, _, counters = read_trace(path)
-            self.assertEqual(sum(read[5] for read in reads), counters['device_bytes'])
-            self.assertGreater(len(reads), 0)
+            trace = read_trace(path)
+            self.assertEqual(sum(read[5] for read in trace.reads), trace.counters['device_bytes'])
+            self.assertGreater(len(trace.reads), 0)
 
     def test_a_run_that_fails_leaves_its_reads(self):
         broken, path = self.folder / 'broken', self.folder / 'broken.slrd'
@@ -139,9 +215,9 @@ class Reads(SluiceTest):
                     data[begin + first:begin + last] = b'\xff' * (last - first)
             shard.write_bytes(data)
         self.fails(4, 'run', broken, *PROMPT, '--print-ids', '--read-trace', path, says=['255'])
-        _, reads, _, counters = read_trace(path)
-        self.assertEqual(sum(read[5] for read in reads), counters['device_bytes'])
-        self.assertGreater(len(reads), 0)
+        trace = read_trace(path)
+        self.assertEqual(sum(read[5] for read in trace.reads), trace.counters['device_bytes'])
+        self.assertGreater(len(trace.reads), 0)
 
     def test_a_full_disk_ends_the_trace_and_not_the_run(self):
         _, path = self.traced()
@@ -158,7 +234,7 @@ class Reads(SluiceTest):
         _, path = self.traced()
         cut = self.folder / 'cut.slrd'
         cut.write_bytes(path.read_bytes()[:-1])
-        done = self.run_sluice('reads', cut, '--json')
+        done = self.run_sluice('report', cut, '--json')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(json.loads(done.stdout)['finished'])
         self.assertIn('did not end', done.stderr)
@@ -167,9 +243,9 @@ class Reads(SluiceTest):
     def test_what_cannot_be_is_refused(self):
         text = self.folder / 'no_trace.txt'
         text.write_text('no trace')
-        self.fails(4, 'reads', text, says=['no_trace.txt', 'not a read trace'])
-        self.fails(3, 'reads', self.folder / 'none.slrd', says=['none.slrd'])
-        self.fails(2, 'reads', text, '--json', '--csv', says=['--csv'])
+        self.fails(4, 'report', text, says=['no_trace.txt', 'not a read trace'])
+        self.fails(3, 'report', self.folder / 'none.slrd', says=['none.slrd'])
+        self.fails(2, 'report', text, '--json', '--csv', says=['--csv'])
         self.fails(5, 'run', self.model, *PROMPT, '--read-trace', self.folder / 'no' / 'folder.slrd',
                    says=['--read-trace'])
 
