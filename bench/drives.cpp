@@ -42,7 +42,7 @@ struct Arguments {
   uint64_t file_bytes = uint64_t{4} << 30;
   std::vector<uint64_t> sizes = {64u << 10, 256u << 10, 1u << 20, 4u << 20, 17u << 20};
   std::vector<uint32_t> depths = {1, 2, 4, 16};
-  double seconds = 0.5;
+  double seconds = 0.8;  // fio needs some milliseconds until it reads, and counts them.
   uint32_t turns = 9;
 };
 

@@ -47,6 +47,17 @@ std::string wrap(std::string_view text, size_t indent) {
   return out;
 }
 
+/// What stands between empty lines.
+std::vector<std::string> paragraphs_of(std::string_view text) {
+  std::vector<std::string> paragraphs;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find("\n\n"), text.size());
+    paragraphs.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 2, text.size()));
+  }
+  return paragraphs;
+}
+
 std::string entry(std::string_view name, std::string_view text) {
   const size_t used = name.size() + 2;
   const std::string gap = used + 1 > kNameWidth ? "\n" + std::string(kNameWidth, ' ')
@@ -173,7 +184,9 @@ std::string group_overview(std::string_view group, const CommandList& commands) 
 std::string command_help(const Command& command, const OptionList& options) {
   std::string out =
       fmt::format("Usage: {}\n\n{}\n", usage(command, options), wrap(command.summary(), 0));
-  if (!command.details().empty()) out += "\n" + wrap(command.details(), 0) + "\n";
+  for (const std::string& paragraph : paragraphs_of(command.details())) {
+    out += "\n" + wrap(paragraph, 0) + "\n";
+  }
   for (const std::string& group : groups_of(options)) {
     out += "\n" + group + ":\n";
     for (const Option& option : options.all()) {

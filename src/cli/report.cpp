@@ -61,15 +61,15 @@ class ReportCommand : public Command {
 std::string ReportCommand::details() const {
   return "Of a trace that --read-trace wrote. The first line names the drives to look at: those "
          "that throttled (gave less from some moment on than before), stalled (reads took many "
-         "times what is usual), failed or held the others up.\n"
+         "times what is usual), failed or held the others up.\n\n"
          "For each drive: gigabytes that somebody waited for, that were hinted and that then stay "
          "for ever, and how much of the hinted was given up unused; gigabytes per second while it "
          "was busy and how long that was; the bytes in flight when a read started; how many reads "
          "there were and failed; how long the good ones took, half of them at most and 99 of 100 "
          "at most; how often its read was the last of those that a layer's experts waited for, "
-         "and by how much on average, counted from the last read of the other drives.\n"
+         "and by how much on average, counted from the last read of the other drives.\n\n"
          "For each layer, from its request for experts to the next layer's: the same and how long "
-         "the engine waited for experts, waited for the spine, and computed, on average.\n"
+         "the engine waited for experts, waited for the spine, and computed, on average.\n\n"
          "The sums are compared with what the program counted itself.";
 }
 

@@ -114,7 +114,7 @@ std::string BenchFile::find_trouble(const BenchFileOptions& options) {
   const InputFile file(open_path_, InputFile::Access::kDirect);
   if (!file.direct()) {
     return "its file system does not allow reads around the page cache, so they would show how "
-           "fast memory is";
+           "fast memory is; name a place on another file system";
   }
   if (const std::optional<uint64_t> hole = first_hole(file.descriptor(), bytes_)) {
     return fmt::format(

@@ -198,8 +198,8 @@ std::vector<std::pair<size_t, size_t>> sharing(const std::vector<ListedDrive>& d
 
 std::string why_no_drive(const ListedDrive& drive, const fs::path& root) {
   if (drive.bus == "memory") {
-    return fmt::format("{} on {} is memory, no drive", drive.mount.file_system,
-                       drive.mount.point.string());
+    return fmt::format("{} on {} is memory, no drive; name a place on a drive",
+                       drive.mount.file_system, drive.mount.point.string());
   }
   if (!drive.device || drive.device->loop_file.empty()) return {};
   const std::string name = drive.device->name, file = drive.device->loop_file.string();
@@ -211,7 +211,8 @@ std::string why_no_drive(const ListedDrive& drive, const fs::path& root) {
   const std::vector<Mount> mounts = read_mounts(root);
   const Mount* const below = mount_of(mounts, drive.device->loop_file);
   if (below == nullptr || bus_of(*below, device_of(root, *below)) != "memory") return {};
-  return fmt::format("{} shows {}, which lies in memory ({})", name, file, below->file_system);
+  return fmt::format("{} shows {}, which lies in memory ({}); name a place on a drive", name, file,
+                     below->file_system);
 }
 
 }  // namespace sluice::io
