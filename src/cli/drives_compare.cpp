@@ -1,11 +1,12 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/drives_open.h"
-#include "cli/drives_text.h"
 #include "cli/drives_verdict.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
+#include "cli/size_text.h"
 #include "cli/terminal.h"
+#include "cli/text_table.h"
 #include "stream/slot_arena.h"
 
 #include <array>

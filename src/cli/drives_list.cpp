@@ -1,6 +1,6 @@
 #include "cli/command.h"
-#include "cli/drives_text.h"
 #include "cli/terminal.h"
+#include "cli/text_table.h"
 #include "format/manifest.h"
 #include "format/volumes.h"
 #include "io/drive_list.h"

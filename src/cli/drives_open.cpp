@@ -1,9 +1,9 @@
 #include "cli/drives_open.h"
 
 #include "base/error.h"
-#include "cli/drives_text.h"
 #include "cli/model_options.h"
 #include "cli/progress.h"
+#include "cli/size_text.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,8 @@
 #include "cli/drives_report.h"
 
-#include "cli/drives_text.h"
+#include "cli/size_text.h"
 #include "cli/svg_chart.h"
+#include "cli/text_table.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,8 @@
 // Without these tests a drive that was refused could get figures, or a figure the wrong unit.
 #include "cli/drives_report.h"
 
-#include "cli/drives_text.h"
+#include "cli/size_text.h"
+#include "cli/text_table.h"
 
 #include <chrono>
 

@@ -1,6 +1,6 @@
 #include "cli/report_text.h"
 
-#include "cli/drives_text.h"
+#include "cli/text_table.h"
 #include "stream/reading_counters.h"
 
 #include <algorithm>

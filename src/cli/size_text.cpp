@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include <fmt/format.h>
+
 namespace sluice::cli {
 namespace {
 
@@ -52,6 +54,12 @@ uint64_t parse_bytes(std::string_view text, std::string_view option) {
     throw Error(ErrorCode::kInvalidInput, "{}: \"{}\" is more than any machine has", option, text);
   }
   return static_cast<uint64_t>(bytes);
+}
+
+std::string read_size_text(uint64_t bytes) {
+  if (bytes % (1u << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
+  if (bytes % 1024 == 0) return fmt::format("{} KiB", bytes >> 10);
+  return fmt::format("{} B", bytes);
 }
 
 }  // namespace sluice::cli

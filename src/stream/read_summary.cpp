@@ -1,10 +1,10 @@
 #include "stream/read_summary.h"
 
 #include "base/check.h"
+#include "io/read_bench.h"
 #include "stream/reading_counters.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -23,15 +23,6 @@ uint64_t sum(const std::vector<uint64_t>& values) {
 }
 
 double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
-/// The smallest duration that so large a share of them does not exceed.
-Nanos percentile(std::vector<uint64_t> durations, double share) {
-  if (durations.empty()) return {};
-  const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(durations.size())));
-  const auto at = durations.begin() + static_cast<ptrdiff_t>(rank - 1);
-  std::ranges::nth_element(durations, at);
-  return Nanos(static_cast<int64_t>(*at));
-}
 
 }  // namespace
 
@@ -121,7 +112,7 @@ void ReadSummary::add(const format::TracedRead& read) {
   if (read.priority == static_cast<uint8_t>(Priority::kHint)) note_hint(read, d);
   if (read.outcome != kGood) return;
   drive.bytes[read.priority] += read.bytes;
-  durations_[d].push_back(static_cast<uint64_t>(read.duration.count()));
+  durations_[d].push_back(read.duration);
   if (read.priority == static_cast<uint8_t>(Priority::kExpert)) note_expert(read, d);
 }
 
@@ -192,8 +183,8 @@ std::vector<DriveReads> ReadSummary::drives() const {
   for (size_t d = 0; d < drives.size(); ++d) {
     drives[d].busy = busy_[d].total();
     drives[d].queued_bytes /= std::max<uint64_t>(sum(drives[d].reads), 1);
-    drives[d].p50 = percentile(durations_[d], 0.50);
-    drives[d].p99 = percentile(durations_[d], 0.99);
+    drives[d].p50 = io::percentile(durations_[d], 0.50);
+    drives[d].p99 = io::percentile(durations_[d], 0.99);
   }
   return drives;
 }

@@ -105,10 +105,10 @@ class ReadSummary {
   uint64_t reads_ = 0, reads_lost_ = 0, others_lost_ = 0, retries_ = 0, bytes_wasted_ = 0;
   Nanos first_ = Nanos::max(), last_ = Nanos::min();
   WaitTotals waiting_;
-  std::vector<DriveReads> drives_;                // Without the barrier under way and percentiles.
-  std::vector<LayerReads> layers_;                // Likewise.
-  std::vector<std::vector<uint64_t>> durations_;  // Nanoseconds of good reads, by drive.
-  std::vector<CoveredTime> busy_;                 // By drive.
+  std::vector<DriveReads> drives_;             // Without the barrier under way and percentiles.
+  std::vector<LayerReads> layers_;             // Likewise.
+  std::vector<std::vector<Nanos>> durations_;  // Of good reads, by drive.
+  std::vector<CoveredTime> busy_;              // By drive.
   Barrier barrier_;
   // Layers by round, from the first round that is known.
   uint64_t first_round_ = 0;

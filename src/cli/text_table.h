@@ -1,6 +1,6 @@
 #pragma once
-#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sluice::cli {
@@ -17,8 +17,5 @@ class TextTable {
  private:
   std::vector<std::vector<std::string>> rows_;
 };
-
-/// The size of a read: "64 KiB", "17 MiB", "4096 B".
-[[nodiscard]] std::string read_size_text(uint64_t bytes);
 
 }  // namespace sluice::cli

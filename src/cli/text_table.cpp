@@ -1,4 +1,4 @@
-#include "cli/drives_text.h"
+#include "cli/text_table.h"
 
 #include <algorithm>
 
@@ -35,12 +35,6 @@ std::string TextTable::text() const {
     out += line + "\n";
   }
   return out;
-}
-
-std::string read_size_text(uint64_t bytes) {
-  if (bytes % (1u << 20) == 0) return fmt::format("{} MiB", bytes >> 20);
-  if (bytes % 1024 == 0) return fmt::format("{} KiB", bytes >> 10);
-  return fmt::format("{} B", bytes);
 }
 
 }  // namespace sluice::cli
