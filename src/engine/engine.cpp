@@ -99,8 +99,9 @@ struct Engine::Impl {
   void drop_cancelled() {
     std::erase_if(waiting, [&](uint64_t id) {
       RunningRequest& request = requests.at(id);
-      if (request.cancelled) end(request, FinishReason::kCancelled);
-      return request.cancelled;
+      const bool cancelled = request.cancelled;
+      if (cancelled) end(request, FinishReason::kCancelled);
+      return cancelled;
     });
     for (RunningRequest* request : std::vector(running)) {
       if (!request->cancelled) continue;

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
+#include <utility>
 
 namespace sluice::format {
 namespace {
@@ -17,7 +17,7 @@ double room_of(const UseCurve& curve, const PlannedDrive& drive) {
 std::vector<uint32_t> drives_by(std::span<const double> key) {
   std::vector<uint32_t> order(key.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, {}, [&](uint32_t d) { return key[d]; });
+  std::ranges::sort(order, {}, [&](uint32_t d) { return std::pair(key[d], d); });
   return order;
 }
 
@@ -58,7 +58,8 @@ UseCurve::UseCurve(std::span<const PlannedSegment> segments) {
     for (const uint32_t piece : segments[s].piece_bytes) bytes += piece;
     ranked_.push_back({s, segments[s].uses, static_cast<double>(bytes)});
   }
-  std::ranges::stable_sort(ranked_, std::greater{}, &RankedSegment::uses);
+  std::ranges::sort(ranked_, {},
+                    [](const RankedSegment& s) { return std::pair(-s.uses, s.index); });
   bytes_before_ = mass_before_ = {0.0};
   for (const RankedSegment& segment : ranked_) {
     bytes_before_.push_back(bytes_before_.back() + segment.bytes);

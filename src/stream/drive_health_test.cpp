@@ -207,7 +207,8 @@ TEST(DriveHealth, CountsReadsThatFailed) {
   events.reads.entries[3].outcome = static_cast<uint8_t>(ReadOutcome::kWrongChecksum);
   ReadSummary summary(header);
   summary.add(events);
-  HealthCheck check(header, summary, {});
+  const std::optional<format::ReadTraceEnd> died;
+  HealthCheck check(header, summary, died);
   check.add(events);
   EXPECT_THAT(verdict(header, check.result()), HasSubstr("Look at /d0 (1 read failed)."));
 }
