@@ -3,8 +3,9 @@
 // the same neighbours. A share is the median of those within each round; the second fio says how
 // much of a difference is noise.
 #include "base/error.h"
-#include "cli/drives_text.h"
 #include "cli/options.h"
+#include "cli/size_text.h"
+#include "cli/text_table.h"
 #include "io/bench_file.h"
 #include "io/pread_drives.h"
 #include "io/read_bench.h"
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <filesystem>
@@ -56,6 +58,13 @@ Arguments parse(int argc, char** argv) {
   options.number({"seconds", "S", "of a turn"}, arguments.seconds, {0.001, 3600});
   options.number({"turns", "N", "of each reader"}, arguments.turns, {1, 1000});
   const std::vector<std::string_view> words(argv + 1, argv + argc);
+  if (std::ranges::find(words, "--help") != words.end()) {
+    for (const sluice::cli::Option& option : options.all()) {
+      fmt::print("--{} {}: {} (default: {})\n", option.text.name, option.text.value,
+                 option.text.help, option.fallback);
+    }
+    std::exit(0);
+  }
   options.parse(words);
   return arguments;
 }
