@@ -226,8 +226,9 @@ class DrivesWatch(SluiceTest):
         whole_trace = self.folder / 'run.slrd'
         with growing.open('ab') as file:
             file.write(whole_trace.read_bytes()[-1:])
-        rest, _ = watch.communicate(timeout=60)
-        self.assertEqual(watch.returncode, 0)
+        rest = watch.stdout.read()  # Not communicate(), which forgets what readline() has read ahead.
+        watch.stdout.close()
+        self.assertEqual(watch.wait(timeout=60), 0)
         whole = self.ok('drives', 'watch', '--trace', whole_trace, '--interval', '0.001', '--json')
         self.assertEqual(first + rest, whole)
 
