@@ -2,6 +2,7 @@
 #include "cli/answer_stream.h"
 
 #include "base/test_refusal.h"
+#include "text/reply_test_support.h"
 
 #include <string>
 #include <vector>
@@ -13,15 +14,6 @@ namespace sluice::cli {
 namespace {
 
 constexpr TokenId kWord{1};
-constexpr text::SpecialIds kIds = {.bos = TokenId{100},
-                                   .eos = TokenId{101},
-                                   .end_of_msg = TokenId{102},
-                                   .open = TokenId{103},
-                                   .close = TokenId{104},
-                                   .sep = TokenId{105},
-                                   .eot = TokenId{106},
-                                   .unk = TokenId{107},
-                                   .pad = TokenId{108}};
 
 struct Shown {
   std::string answer, reasoning;
@@ -74,17 +66,17 @@ TEST(AnswerStream, AStopStringMustBeText) {
 void push(AnswerStream& stream, TokenId marker, std::string_view tag, std::string_view text = {}) {
   (void)stream.push(marker, "<marker>");
   (void)stream.push(kWord, tag);
-  (void)stream.push(kIds.sep, "<marker>");
+  (void)stream.push(text::kReplyIds.sep, "<marker>");
   if (!text.empty()) (void)stream.push(kWord, text);
 }
 
 TEST(AnswerStream, ReasoningDoesNotStopAnAnswer) {
   Shown shown;
   AnswerStream stream({"END"}, shown.show());
-  stream.expect_chat(kIds, Channel::kReasoning);
+  stream.expect_chat(text::kReplyIds, Channel::kReasoning);
   EXPECT_TRUE(stream.push(kWord, "the END of EN"));
-  push(stream, kIds.close, "think");
-  push(stream, kIds.open, "response", "D answer EN");
+  push(stream, text::kReplyIds.close, "think");
+  push(stream, text::kReplyIds.open, "response", "D answer EN");
   EXPECT_FALSE(stream.push(kWord, "D."));
   stream.finish();
   EXPECT_EQ(shown.reasoning, "the END of EN");
@@ -94,19 +86,19 @@ TEST(AnswerStream, ReasoningDoesNotStopAnAnswer) {
 TEST(AnswerStream, AHalfCharacterEndsWithItsChannel) {
   Shown shown;
   AnswerStream stream({}, shown.show());
-  stream.expect_chat(kIds, Channel::kReasoning);
+  stream.expect_chat(text::kReplyIds, Channel::kReasoning);
   EXPECT_TRUE(stream.push(kWord, "x\xe4"));
-  EXPECT_TRUE(stream.push(kIds.close, "<marker>"));
+  EXPECT_TRUE(stream.push(text::kReplyIds.close, "<marker>"));
   EXPECT_EQ(shown.reasoning, "x\xef\xbf\xbd");
 }
 
 TEST(AnswerStream, CallsAreNotShown) {
   Shown shown;
   AnswerStream stream({}, shown.show());
-  stream.expect_chat(kIds, Channel::kContent);
-  push(stream, kIds.open, "tools");
-  push(stream, kIds.open, "call tool=\"f\"");
-  push(stream, kIds.open, "argument key=\"k\" type=\"string\"", "value");
+  stream.expect_chat(text::kReplyIds, Channel::kContent);
+  push(stream, text::kReplyIds.open, "tools");
+  push(stream, text::kReplyIds.open, "call tool=\"f\"");
+  push(stream, text::kReplyIds.open, "argument key=\"k\" type=\"string\"", "value");
   stream.finish();
   EXPECT_EQ(shown.answer + shown.reasoning, "");
 }
@@ -115,9 +107,9 @@ TEST(AnswerStream, CallsAreNotShown) {
 TEST(AnswerStream, AnAnswerWithoutReasoningIsTheAnswer) {
   Shown shown;
   AnswerStream stream({"END"}, shown.show());
-  stream.expect_chat(kIds, Channel::kReasoning);
+  stream.expect_chat(text::kReplyIds, Channel::kReasoning);
   EXPECT_TRUE(stream.push(kWord, "yes END no"));
-  push(stream, kIds.close, "response");
+  push(stream, text::kReplyIds.close, "response");
   stream.finish();
   EXPECT_EQ(shown.answer, "yes ");
   EXPECT_EQ(stream.text(Channel::kContent), "yes ");

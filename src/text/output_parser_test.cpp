@@ -22,23 +22,14 @@ namespace {
 using Kind = ReplyEvent::Kind;
 
 constexpr TokenId kWord{1};
-constexpr SpecialIds kIds = {.bos = TokenId{100},
-                             .eos = TokenId{101},
-                             .end_of_msg = TokenId{102},
-                             .open = TokenId{103},
-                             .close = TokenId{104},
-                             .sep = TokenId{105},
-                             .eot = TokenId{106},
-                             .unk = TokenId{107},
-                             .pad = TokenId{108}};
 
 constexpr std::array<std::pair<std::string_view, TokenId>, 6> kMarkers = {
-    {{"<|open|>", kIds.open},
-     {"<|close|>", kIds.close},
-     {"<|sep|>", kIds.sep},
-     {"<|end_of_msg|>", kIds.end_of_msg},
-     {"[EOS]", kIds.eos},
-     {"[EOT]", kIds.eot}}};
+    {{"<|open|>", kReplyIds.open},
+     {"<|close|>", kReplyIds.close},
+     {"<|sep|>", kReplyIds.sep},
+     {"<|end_of_msg|>", kReplyIds.end_of_msg},
+     {"[EOS]", kReplyIds.eos},
+     {"[EOT]", kReplyIds.eot}}};
 
 // Before a marker: it is spelled with ordinary tokens.
 constexpr char kSpelled = '\x01';
@@ -276,17 +267,17 @@ std::vector<Case> all_cases() {
 TEST(OutputParser, TakesRepliesApartHoweverTheirTextIsCut) {
   for (const Case& c : all_cases()) {
     SCOPED_TRACE(c.name);
-    const std::vector<ReplyToken> whole = merged(kIds, tokens_of(c.script));
-    EXPECT_EQ(one_line(parse_reply(kIds, c.start, whole)), c.expected);
-    EXPECT_EQ(one_line(parse_reply(kIds, c.start, in_bytes(kIds, whole))), c.expected);
+    const std::vector<ReplyToken> whole = merged(kReplyIds, tokens_of(c.script));
+    EXPECT_EQ(one_line(parse_reply(kReplyIds, c.start, whole)), c.expected);
+    EXPECT_EQ(one_line(parse_reply(kReplyIds, c.start, in_bytes(kReplyIds, whole))), c.expected);
     for (size_t i = 0; i < whole.size(); ++i) {
-      if (is_marker(kIds, whole[i].id)) continue;
+      if (is_marker(kReplyIds, whole[i].id)) continue;
       for (size_t at = 1; at < whole[i].bytes.size(); ++at) {
         std::vector<ReplyToken> cut = whole;
         cut[i].bytes.resize(at);
         cut.insert(cut.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                    {kWord, whole[i].bytes.substr(at)});
-        EXPECT_EQ(one_line(parse_reply(kIds, c.start, cut)), c.expected);
+        EXPECT_EQ(one_line(parse_reply(kReplyIds, c.start, cut)), c.expected);
       }
     }
   }
@@ -295,7 +286,7 @@ TEST(OutputParser, TakesRepliesApartHoweverTheirTextIsCut) {
 TEST(OutputParser, TellsTheChannelOfEachToken) {
   for (const Case& c : ordinary_cases()) {
     SCOPED_TRACE(c.name);
-    const ParsedReply parsed = parse_reply(kIds, c.start, tokens_of(c.script));
+    const ParsedReply parsed = parse_reply(kReplyIds, c.start, tokens_of(c.script));
     EXPECT_EQ(parsed.reasoning_bytes, parsed.reply.reasoning);
     EXPECT_EQ(parsed.content_bytes, parsed.reply.content);
   }
@@ -304,10 +295,10 @@ TEST(OutputParser, TellsTheChannelOfEachToken) {
 TEST(OutputParser, TextComesWithItsToken) {
   std::vector<size_t> events_after;
   size_t events = 0;
-  OutputParser parser(kIds, kThink, [&](const ReplyEvent&) { ++events; });
+  OutputParser parser(kReplyIds, kThink, [&](const ReplyEvent&) { ++events; });
   for (const ReplyToken& token : tokens_of("a\xC3\xA9" + kAnswer + "b")) {
     parser.push(token.id, token.bytes);
-    if (!is_marker(kIds, token.id)) events_after.push_back(events);
+    if (!is_marker(kReplyIds, token.id)) events_after.push_back(events);
   }
   // a, two bytes of one character, the letters of two tags, b.
   EXPECT_EQ(events_after.front(), 1U);
@@ -319,7 +310,8 @@ TEST(OutputParser, TextComesWithItsToken) {
 TEST(OutputParser, ALongArgumentComesInPieces) {
   constexpr size_t kWords = 500;
   std::vector<ReplyEvent> events;
-  OutputParser parser(kIds, kResponse, [&](const ReplyEvent& event) { events.push_back(event); });
+  OutputParser parser(kReplyIds, kResponse,
+                      [&](const ReplyEvent& event) { events.push_back(event); });
   for (const ReplyToken& token : tokens_of(kTools + open("call tool=\"f\""))) {
     parser.push(token.id, token.bytes);
   }
@@ -336,7 +328,7 @@ TEST(OutputParser, ALongArgumentComesInPieces) {
 }
 
 TEST(OutputParser, TakesBackReasoningThatWasTheAnswer) {
-  const ParsedReply parsed = parse_reply(kIds, kThink, tokens_of("yes" + kAnswerEnd));
+  const ParsedReply parsed = parse_reply(kReplyIds, kThink, tokens_of("yes" + kAnswerEnd));
   ASSERT_EQ(parsed.events.size(), 4U);
   EXPECT_EQ(parsed.events[0].kind, Kind::kReasoning);
   EXPECT_EQ(parsed.events[3].kind, Kind::kReasoningWasContent);
@@ -414,11 +406,11 @@ TEST(OutputParser, NothingThatAModelWritesBreaksIt) {
     const bool with_json = seed % 4 == 0;
     const auto start = static_cast<Channel>(random() % 3);
     const std::vector<ReplyToken> tokens = random_reply(random, with_json);
-    const ParsedReply parsed = parse_reply(kIds, start, tokens);
+    const ParsedReply parsed = parse_reply(kReplyIds, start, tokens);
     const std::string expected = one_line(parsed);
     EXPECT_EQ(fault_of(parsed), "");
-    EXPECT_EQ(one_line(parse_reply(kIds, start, merged(kIds, tokens))), expected);
-    EXPECT_EQ(one_line(parse_reply(kIds, start, in_bytes(kIds, tokens))), expected);
+    EXPECT_EQ(one_line(parse_reply(kReplyIds, start, merged(kReplyIds, tokens))), expected);
+    EXPECT_EQ(one_line(parse_reply(kReplyIds, start, in_bytes(kReplyIds, tokens))), expected);
     for (const ReplyCall& call : parsed.reply.calls) {
       EXPECT_TRUE(with_json || parse_json(call.arguments).value) << call.arguments;
       arguments += call.arguments.size() > 2 ? 1 : 0;

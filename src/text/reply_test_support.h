@@ -13,6 +13,17 @@
 /// What tests of replies need: tokens cut in several ways, and a reader of the events.
 namespace sluice::text {
 
+/// Control tokens of no vocabulary.
+inline constexpr SpecialIds kReplyIds = {.bos = TokenId{100},
+                                         .eos = TokenId{101},
+                                         .end_of_msg = TokenId{102},
+                                         .open = TokenId{103},
+                                         .close = TokenId{104},
+                                         .sep = TokenId{105},
+                                         .eot = TokenId{106},
+                                         .unk = TokenId{107},
+                                         .pad = TokenId{108}};
+
 /// A token as OutputParser takes it.
 struct ReplyToken {
   TokenId id;

@@ -13,30 +13,22 @@
 namespace {
 
 using sluice::TokenId;
+using sluice::text::kReplyIds;
 using sluice::text::ReplyToken;
 
 constexpr TokenId kWord{0};
-constexpr sluice::text::SpecialIds kIds = {.bos = TokenId{1},
-                                           .eos = TokenId{2},
-                                           .end_of_msg = TokenId{3},
-                                           .open = TokenId{4},
-                                           .close = TokenId{5},
-                                           .sep = TokenId{6},
-                                           .eot = TokenId{7},
-                                           .unk = TokenId{8},
-                                           .pad = TokenId{9}};
 
 // The control tokens are bytes that text never has, and the rest are tokens of one byte.
 ReplyToken token_of(char byte) {
   switch (static_cast<uint8_t>(byte)) {
     case 0xF8:
-      return {kIds.open, "<|open|>"};
+      return {kReplyIds.open, "<|open|>"};
     case 0xF9:
-      return {kIds.close, "<|close|>"};
+      return {kReplyIds.close, "<|close|>"};
     case 0xFA:
-      return {kIds.sep, "<|sep|>"};
+      return {kReplyIds.sep, "<|sep|>"};
     case 0xFB:
-      return {kIds.end_of_msg, "<|end_of_msg|>"};
+      return {kReplyIds.end_of_msg, "<|end_of_msg|>"};
     default:
       return {kWord, std::string(1, byte)};
   }
@@ -59,9 +51,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view script(reinterpret_cast<const char*>(data) + 1, size - 1);
   std::vector<ReplyToken> tokens;
   for (const char byte : script) tokens.push_back(token_of(byte));
-  const auto parsed = sluice::text::parse_reply(kIds, start, tokens);
+  const auto parsed = sluice::text::parse_reply(kReplyIds, start, tokens);
   SLUICE_CHECK(sluice::text::fault_of(parsed).empty());
-  const auto whole = sluice::text::parse_reply(kIds, start, sluice::text::merged(kIds, tokens));
+  const auto whole =
+      sluice::text::parse_reply(kReplyIds, start, sluice::text::merged(kReplyIds, tokens));
   SLUICE_CHECK(one_line(parsed) == one_line(whole));
   if (script.find("json") == std::string_view::npos) check_arguments(parsed.reply);
   return 0;
