@@ -60,8 +60,8 @@ Arguments parse(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
   if (std::ranges::find(words, "--help") != words.end()) {
     for (const sluice::cli::Option& option : options.all()) {
-      fmt::print("--{} {}: {} (default: {})\n", option.text.name, option.text.value,
-                 option.text.help, option.fallback);
+      fmt::print("--{} {}: {}{}\n", option.text.name, option.text.value, option.text.help,
+                 option.fallback.empty() ? "" : fmt::format(" (default: {})", option.fallback));
     }
     std::exit(0);
   }

@@ -80,8 +80,8 @@ std::vector<size_t> parts_of(const Bins& bins) {
 }  // namespace
 
 HealthCheck::HealthCheck(const format::ReadTraceHeader& header, const ReadSummary& summary,
-                         const std::optional<format::ReadTraceEnd>& end)
-    : header_(header), span_(summary.span()), barriers_(summary.barriers()), end_(end) {
+                         std::optional<format::ReadTraceEnd> end)
+    : header_(header), span_(summary.span()), barriers_(summary.barriers()), end_(std::move(end)) {
   for (DriveReads& reads : summary.drives()) {
     Drive drive;
     drive.reads = std::move(reads);

@@ -55,7 +55,7 @@ class HealthCheck {
  public:
   /// `header` and `summary` must outlive it; `end`: as the reader has it, may be empty.
   HealthCheck(const format::ReadTraceHeader& header, const ReadSummary& summary,
-              const std::optional<format::ReadTraceEnd>& end);
+              std::optional<format::ReadTraceEnd> end);
 
   void add(const format::TraceEvents& events);
   /// Whether a read of the trace took many times what is usual for its drive.
@@ -87,7 +87,7 @@ class HealthCheck {
   const format::ReadTraceHeader& header_;
   const CoveredTime::Interval span_;
   const uint64_t barriers_;
-  const std::optional<format::ReadTraceEnd>& end_;
+  const std::optional<format::ReadTraceEnd> end_;
   std::vector<Drive> drives_;
   std::vector<CoveredTime::Interval> waits_;
 };
