@@ -10,11 +10,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <map>
 #include <mutex>
 #include <new>
 #include <thread>
-#include <type_traits>
+#include <utility>
 
 namespace sluice::engine {
 
@@ -33,7 +34,7 @@ struct Engine::Impl {
     {
       const std::lock_guard lock(mutex);
       closed = stopping = true;
-      for (auto& [id, request] : requests) cancel(request);
+      for (RunningRequest& request : requests) cancel(request);
     }
     work.notify_all();
     thread.join();
@@ -49,16 +50,17 @@ struct Engine::Impl {
   }
 
   template <class Event>
-  void tell(RunningRequest& request, Event event) {
-    request.over |= std::is_same_v<Event, RequestEnded> || std::is_same_v<Event, Error>;
-    request.events.emplace_back(std::in_place_type<Event>, std::move(event));
-    happened.notify_all();
+  void tell(const RunningRequest& request, Event event) {
+    const auto ticket = tickets.find(request.ticket);
+    if (ticket == tickets.end()) return;
+    ticket->second.events.push_back({request.index, EngineEvent(std::move(event))});
+    ticket->second.happened.notify_all();
   }
 
   [[nodiscard]] RequestProgress progress_of(const RunningRequest& request) const {
     RequestProgress progress{.rows = request.prompt_run,
                              .rows_of = static_cast<uint32_t>(request.prompt.size())};
-    const auto place = std::ranges::find(waiting, request.id);
+    const auto place = std::ranges::find(waiting, &request);
     if (place != waiting.end()) {
       progress.waiting = true;
       progress.ahead = static_cast<uint32_t>(place - waiting.begin());
@@ -97,12 +99,9 @@ struct Engine::Impl {
   }
 
   void drop_cancelled() {
-    std::erase_if(waiting, [&](uint64_t id) {
-      RunningRequest& request = requests.at(id);
-      const bool cancelled = request.cancelled;
-      if (cancelled) end(request, FinishReason::kCancelled);
-      return cancelled;
-    });
+    for (RunningRequest* request : std::vector(waiting.begin(), waiting.end())) {
+      if (request->cancelled) end(*request, FinishReason::kCancelled);
+    }
     for (RunningRequest* request : std::vector(running)) {
       if (!request->cancelled) continue;
       request->generation->finish(FinishReason::kCancelled);
@@ -112,7 +111,7 @@ struct Engine::Impl {
 
   void admit() {
     for (auto it = waiting.begin(); it != waiting.end();) {
-      RunningRequest& request = requests.at(*it);
+      RunningRequest& request = **it;
       const std::optional<PrefixChoice> choice = slots.choose(request.prompt);
       if (!choice) return;
       if (someone_runs_prompt_of(request, choice->length)) {
@@ -272,14 +271,16 @@ struct Engine::Impl {
     leave(request);
   }
 
+  // The request is gone then.
   void leave(RunningRequest& request) {
+    std::erase(waiting, &request);
     const auto place = std::ranges::find(running, &request);
     if (place != running.end()) {
       running.erase(place);
       slots.release(request.slot);
     }
-    request.wanted.guide.reset();
-    if (request.abandoned) requests.erase(request.id);
+    requests.remove_if([&](const RunningRequest& other) { return &other == &request; });
+    if (requests.empty()) idle.notify_all();
   }
 
   [[nodiscard]] uint32_t rows_max() const { return loaded.model().options().rows_max; }
@@ -288,11 +289,12 @@ struct Engine::Impl {
   const EngineOptions options;
 
   mutable std::mutex mutex;  // Guards what follows, but for what only the engine's thread uses.
-  std::condition_variable work, happened;
-  std::map<uint64_t, RunningRequest> requests;  // All whose ticket or work lives.
-  std::deque<uint64_t> waiting;
+  std::condition_variable work, idle;
+  std::map<uint64_t, TicketState> tickets;  // That callers hold.
+  std::list<RunningRequest> requests;       // That have not ended, in order of submission.
+  std::deque<RunningRequest*> waiting;
   std::vector<RunningRequest*> running;
-  uint64_t next_id = 1;
+  uint64_t next_ticket = 1;
   bool closed = false, stopping = false, pass_has_prompt = false;
   EngineStatus status;
 
@@ -319,29 +321,28 @@ Ticket::~Ticket() {
   if (engine_ == nullptr) return;
   Engine::Impl& impl = *engine_->impl_;
   const std::lock_guard lock(impl.mutex);
-  RunningRequest& request = impl.requests.at(id_);
-  if (request.over) {
-    impl.requests.erase(id_);
-    return;
+  impl.tickets.erase(id_);
+  for (RunningRequest& request : impl.requests) {
+    if (request.ticket == id_) impl.cancel(request);
   }
-  request.abandoned = true;
-  impl.cancel(request);
 }
 
-std::optional<EngineEvent> Ticket::next(Nanos timeout) {
+std::optional<RequestEvent> Ticket::next(Nanos timeout) {
   Engine::Impl& impl = *engine_->impl_;
   std::unique_lock lock(impl.mutex);
-  std::deque<EngineEvent>& events = impl.requests.at(id_).events;
-  impl.happened.wait_for(lock, timeout, [&] { return !events.empty(); });
-  if (events.empty()) return std::nullopt;
-  std::optional<EngineEvent> event(std::move(events.front()));
-  events.pop_front();
+  TicketState& state = impl.tickets.at(id_);
+  state.happened.wait_for(lock, timeout, [&] { return !state.events.empty(); });
+  if (state.events.empty()) return std::nullopt;
+  std::optional<RequestEvent> event(std::move(state.events.front()));
+  state.events.pop_front();
   return event;
 }
 
 RequestProgress Ticket::progress() const {
-  const std::lock_guard lock(engine_->impl_->mutex);
-  return engine_->impl_->progress_of(engine_->impl_->requests.at(id_));
+  const Engine::Impl& impl = *engine_->impl_;
+  const std::lock_guard lock(impl.mutex);
+  const auto request = std::ranges::find(impl.requests, id_, &RunningRequest::ticket);
+  return request == impl.requests.end() ? RequestProgress{} : impl.progress_of(*request);
 }
 
 Engine::Engine(model::LoadedModel& loaded, EngineOptions options)
@@ -354,23 +355,30 @@ void Engine::prepare(model::LoadOptions& load, const EngineOptions& options) {
   load.logits_rows = options.sequences;
 }
 
-std::optional<Ticket> Engine::submit(EngineRequest wanted) {
-  check_request(wanted, impl_->loaded);
+std::optional<Ticket> Engine::submit(std::vector<EngineRequest> requests) {
+  SLUICE_CHECK(!requests.empty());
+  for (const EngineRequest& request : requests) check_request(request, impl_->loaded);
   const std::lock_guard lock(impl_->mutex);
-  if (impl_->closed || impl_->waiting.size() >= impl_->options.queue_max) {
+  const EngineOptions& options = impl_->options;
+  if (impl_->closed || impl_->requests.size() >= options.sequences + options.queue_max) {
     ++impl_->status.refused;
     return std::nullopt;
   }
-  const uint64_t id = impl_->next_id++;
-  impl_->requests.emplace(id, RunningRequest(id, std::move(wanted), impl_->loaded.drives().now()));
-  impl_->waiting.push_back(id);
+  const uint64_t ticket = impl_->next_ticket++;
+  impl_->tickets.try_emplace(ticket);
+  const Nanos now = impl_->loaded.drives().now();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    impl_->waiting.push_back(&impl_->requests.emplace_back(ticket, static_cast<uint32_t>(i),
+                                                           std::move(requests[i]), now));
+  }
   impl_->work.notify_all();
-  return Ticket(*this, id);
+  return Ticket(*this, ticket);
 }
 
 EngineStatus Engine::status() const {
   const std::lock_guard lock(impl_->mutex);
   EngineStatus status = impl_->status;
+  status.closed = impl_->closed;
   status.running = static_cast<uint32_t>(impl_->running.size());
   status.waiting = static_cast<uint32_t>(impl_->waiting.size());
   status.layers = impl_->loaded.shape().layers;
@@ -384,12 +392,10 @@ EngineStatus Engine::status() const {
 void Engine::close(Nanos timeout) {
   std::unique_lock lock(impl_->mutex);
   impl_->closed = true;
-  const auto idle = [&] { return impl_->waiting.empty() && impl_->running.empty(); };
-  if (impl_->happened.wait_for(lock, timeout, idle)) return;
-  for (auto& [id, request] : impl_->requests) {
-    if (!request.over) impl_->cancel(request);
-  }
-  impl_->happened.wait(lock, idle);
+  const auto is_idle = [&] { return impl_->requests.empty(); };
+  if (impl_->idle.wait_for(lock, timeout, is_idle)) return;
+  for (RunningRequest& request : impl_->requests) impl_->cancel(request);
+  impl_->idle.wait(lock, is_idle);
 }
 
 }  // namespace sluice::engine

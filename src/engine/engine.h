@@ -58,6 +58,12 @@ struct RequestEnded {
 };
 using EngineEvent = std::variant<RequestStarted, TokenChosen, RequestEnded, Error>;
 
+/// An event, and which of the requests that were submitted together it is of.
+struct RequestEvent {
+  uint32_t index = 0;
+  EngineEvent event;
+};
+
 /// Where a request stands.
 struct RequestProgress {
   bool waiting = false;            ///< For a place among the running ones,
@@ -68,8 +74,8 @@ struct RequestProgress {
 
 class Engine;
 
-/// A request of a caller. Dropping it cancels it. Must not outlive the engine. One thread at a
-/// time.
+/// Requests that a caller has submitted together. Dropping it cancels them. Must not outlive the
+/// engine. One thread at a time.
 class Ticket {
  public:
   Ticket(Ticket&& other) noexcept;
@@ -77,8 +83,9 @@ class Ticket {
   ~Ticket();
 
   /// What happened next; waits for it for at most `timeout`, and returns nothing after that. After
-  /// RequestEnded or an Error nothing follows.
-  [[nodiscard]] std::optional<EngineEvent> next(Nanos timeout);
+  /// RequestEnded or an Error nothing follows of that request.
+  [[nodiscard]] std::optional<RequestEvent> next(Nanos timeout);
+  /// Of the first request that has not ended.
   [[nodiscard]] RequestProgress progress() const;
 
  private:
@@ -90,7 +97,7 @@ class Ticket {
 
 struct EngineOptions {
   uint32_t sequences = 1;   ///< That run at one time; the model must have room for them.
-  uint32_t queue_max = 16;  ///< Requests that may wait.
+  uint32_t queue_max = 16;  ///< Requests that may wait besides those that can run.
 };
 
 /// Sums since the start, and what is going on.
@@ -99,6 +106,7 @@ struct EngineStatus {
   uint64_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
   uint64_t ended_by_stop = 0, ended_by_length = 0, cancelled = 0, failed = 0, refused = 0;
   PhaseStats prefill{}, decode{};  ///< Passes with and without rows of prompts.
+  bool closed = false;             ///< It takes no more requests.
   bool in_pass = false;
   uint32_t pass_rows = 0, layers_done = 0, layers = 0;  ///< Of the pass under way.
   uint32_t tokens_held = 0, tokens_max = 0;             ///< Of all sequences in memory.
@@ -130,9 +138,10 @@ class Engine {
   /// What LoadOptions must say for an engine of these options.
   static void prepare(model::LoadOptions& load, const EngineOptions& options);
 
-  /// Nothing when the queue is full or the engine is closed. Throws Error(kInvalidInput) for what
-  /// cannot be right, among it a prompt that does not fit the context.
-  [[nodiscard]] std::optional<Ticket> submit(EngineRequest request);
+  /// Several requests are taken together while there is a place for one of them. Nothing when the
+  /// queue is full or the engine is closed. Throws Error(kInvalidInput) for what cannot be right,
+  /// among it a prompt that does not fit the context.
+  [[nodiscard]] std::optional<Ticket> submit(std::vector<EngineRequest> requests);
   [[nodiscard]] EngineStatus status() const;
   /// Takes no more requests and waits until those that are there have ended, at most for
   /// `timeout`; what has not ended by then is cancelled.

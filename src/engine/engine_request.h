@@ -1,6 +1,8 @@
 #pragma once
 #include "engine/engine.h"
 
+#include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <optional>
 #include <span>
@@ -11,11 +13,21 @@ namespace sluice::engine {
 /// Throws Error(kInvalidInput) for a request that this model cannot run.
 void check_request(const EngineRequest& request, const model::LoadedModel& loaded);
 
-/// A request from its submission to the end of its ticket. What only the engine's thread uses is
-/// named so; all else is guarded by the engine.
+/// What a caller holds a ticket of. Guarded by the engine.
+struct TicketState {
+  std::condition_variable happened{};
+  std::deque<RequestEvent> events{};
+};
+
+/// A request from its submission to its end. What only the engine's thread uses is named so; all
+/// else is guarded by the engine.
 struct RunningRequest {
-  RunningRequest(uint64_t number, EngineRequest request, Nanos now)
-      : id(number), wanted(std::move(request)), prompt(wanted.generate.prompt), queued(now) {}
+  RunningRequest(uint64_t ticket_id, uint32_t index_in_it, EngineRequest request, Nanos now)
+      : ticket(ticket_id),
+        index(index_in_it),
+        wanted(std::move(request)),
+        prompt(wanted.generate.prompt),
+        queued(now) {}
 
   /// Makes the generation, after `cached` is known. For the engine's thread.
   void begin(uint32_t context);
@@ -24,13 +36,11 @@ struct RunningRequest {
   std::optional<TokenChosen> choose(uint32_t rows, std::span<const float> logits, Nanos now);
   [[nodiscard]] RequestEnded ended(FinishReason reason, Nanos now) const;
 
-  const uint64_t id;
+  const uint64_t ticket;
+  const uint32_t index;  ///< Among those of the ticket.
   EngineRequest wanted;
   const std::vector<TokenId> prompt;
-  std::deque<EngineEvent> events{};
   bool cancelled = false;
-  bool abandoned = false;  ///< The ticket is gone.
-  bool over = false;       ///< The last event is there.
   uint32_t cached = 0, prompt_run = 0;
   uint32_t rows_in_pass = 0;
   Nanos queued{}, started{}, answering{};

@@ -38,6 +38,12 @@ Ids joined(Ids a, const Ids& b) {
   return a;
 }
 
+std::vector<EngineRequest> one(EngineRequest request) {
+  std::vector<EngineRequest> list;
+  list.push_back(std::move(request));
+  return list;
+}
+
 EngineRequest request(Ids prompt, uint32_t max_new) {
   return {.generate = {.prompt = std::move(prompt), .max_new = max_new}};
 }
@@ -54,18 +60,19 @@ struct Told {
 Told wait_for(Ticket& ticket) {
   Told told;
   while (!told.end && !told.error) {
-    std::optional<EngineEvent> event = ticket.next(kLong);
-    if (!event) {
+    std::optional<RequestEvent> happened = ticket.next(kLong);
+    if (!happened) {
       ADD_FAILURE() << "nothing happened";
       break;
     }
-    if (const auto* started = std::get_if<RequestStarted>(&*event)) told.cached = started->cached;
-    if (const auto* chosen = std::get_if<TokenChosen>(&*event)) {
+    EngineEvent* const event = &happened->event;
+    if (const auto* started = std::get_if<RequestStarted>(event)) told.cached = started->cached;
+    if (const auto* chosen = std::get_if<TokenChosen>(event)) {
       told.ids.push_back(chosen->token);
       told.chosen.push_back(*chosen);
     }
-    if (const auto* end = std::get_if<RequestEnded>(&*event)) told.end = *end;
-    if (const auto* error = std::get_if<Error>(&*event)) told.error = *error;
+    if (const auto* end = std::get_if<RequestEnded>(event)) told.end = *end;
+    if (const auto* error = std::get_if<Error>(event)) told.error = *error;
   }
   return told;
 }
@@ -109,7 +116,7 @@ class EngineTest : public ::testing::Test {
   void TearDown() override { engine_.reset(); }
 
   Told run(EngineRequest wanted) {
-    Ticket ticket = *engine_->submit(std::move(wanted));
+    Ticket ticket = *engine_->submit(one(std::move(wanted)));
     return wait_for(ticket);
   }
 
@@ -126,7 +133,7 @@ TEST_F(EngineTest, RequestsBesideEachOtherGetWhatTheyGetAlone) {
   }
   std::vector<Ticket> tickets;
   for (const auto& [prompt, count] : wanted) {
-    tickets.push_back(*engine.submit(request(prompt, count)));
+    tickets.push_back(*engine.submit(one(request(prompt, count))));
   }
   for (size_t i = 0; i < wanted.size(); ++i) {
     const Told told = wait_for(tickets[i]);
@@ -170,7 +177,7 @@ TEST_F(EngineTest, EqualPromptsRunOnce) {
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     EngineRequest wanted = request(prompt, 6);
     wanted.generate.sampling = {.temperature = 1.5, .seed = seed};
-    tickets.push_back(*engine.submit(std::move(wanted)));
+    tickets.push_back(*engine.submit(one(std::move(wanted))));
   }
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     const Told told = wait_for(tickets[seed - 1]);
@@ -180,13 +187,39 @@ TEST_F(EngineTest, EqualPromptsRunOnce) {
   EXPECT_EQ(engine.status().prompt_tokens, 30u);
 }
 
+TEST_F(EngineTest, RequestsThatComeTogetherAreTakenTogether) {
+  Engine& engine = this->engine({.sequences = 2, .queue_max = 0});
+  const Ids prompt = numbers(5, 30);
+  std::vector<EngineRequest> wanted;
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    wanted.push_back(request(prompt, 3 + static_cast<uint32_t>(seed)));
+    wanted.back().generate.sampling = {.temperature = 1.5, .seed = seed};
+  }
+  Ticket ticket = *engine.submit(std::move(wanted));
+  EXPECT_FALSE(engine.submit(one(request(prompt, 1))));
+  std::vector<Ids> ids(4);
+  for (int ended = 0; ended < 4;) {
+    const std::optional<RequestEvent> happened = ticket.next(kLong);
+    ASSERT_TRUE(happened);
+    if (const auto* chosen = std::get_if<TokenChosen>(&happened->event)) {
+      ids[happened->index].push_back(chosen->token);
+    }
+    ended += std::holds_alternative<RequestEnded>(happened->event) ? 1 : 0;
+  }
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    EXPECT_EQ(ids[seed - 1],
+              alone(prompt, 3 + static_cast<uint32_t>(seed), {.temperature = 1.5, .seed = seed}));
+  }
+  EXPECT_EQ(engine.status().prompt_tokens, 30u);
+}
+
 TEST_F(EngineTest, ADroppedTicketStopsItsRequestAndNobodyElse) {
   Engine& engine = this->engine({.sequences = 2, .queue_max = 8});
   const Ids prompt = numbers(5, 60);
   for (int round = 0; round < 6; ++round) {
-    Ticket kept = *engine.submit(request(numbers(100, 40), 8));
+    Ticket kept = *engine.submit(one(request(numbers(100, 40), 8)));
     {
-      const Ticket dropped = *engine.submit(request(prompt, 30));
+      const Ticket dropped = *engine.submit(one(request(prompt, 30)));
       for (int i = 0; i < round * 3; ++i) std::this_thread::yield();
     }
     EXPECT_EQ(wait_for(kept).ids, alone(numbers(100, 40), 8));
@@ -198,7 +231,7 @@ TEST_F(EngineTest, AFullQueueRefuses) {
   Engine& engine = this->engine({.sequences = 1, .queue_max = 2});
   std::vector<Ticket> tickets;
   std::optional<Ticket> ticket;
-  while ((ticket = engine.submit(request(numbers(5, 60), 30)))) {
+  while ((ticket = engine.submit(one(request(numbers(5, 60), 30))))) {
     tickets.push_back(std::move(*ticket));
     ASSERT_LE(tickets.size(), 3u);
   }
@@ -211,12 +244,12 @@ TEST_F(EngineTest, AFullQueueRefuses) {
 
 TEST_F(EngineTest, WhatCannotBeRightIsRefusedAtOnce) {
   Engine& engine = this->engine({.sequences = 1});
-  EXPECT_THROW((void)engine.submit(request({}, 3)), Error);
-  EXPECT_THROW((void)engine.submit(request(numbers(5, 97), 3)), Error);
-  EXPECT_THROW((void)engine.submit(request({TokenId{-1}}, 3)), Error);
+  EXPECT_THROW((void)engine.submit(one(request({}, 3))), Error);
+  EXPECT_THROW((void)engine.submit(one(request(numbers(5, 97), 3))), Error);
+  EXPECT_THROW((void)engine.submit(one(request({TokenId{-1}}, 3))), Error);
   EngineRequest bias = request(numbers(5, 3), 3);
   bias.logit_bias = {{TokenId{1 << 20}, 1.0f}};
-  EXPECT_THROW((void)engine.submit(std::move(bias)), Error);
+  EXPECT_THROW((void)engine.submit(one(std::move(bias))), Error);
 }
 
 /// Allows one token only, and so many of it.
@@ -263,16 +296,16 @@ TEST_F(EngineTest, LogprobsAreThoseOfTheModel) {
 
 TEST_F(EngineTest, ClosingLetsRequestsEnd) {
   Engine& engine = this->engine({.sequences = 1, .queue_max = 4});
-  Ticket ticket = *engine.submit(request(numbers(5, 20), 4));
+  Ticket ticket = *engine.submit(one(request(numbers(5, 20), 4)));
   engine.close(kLong);
   EXPECT_EQ(wait_for(ticket).ids, alone(numbers(5, 20), 4));
-  EXPECT_FALSE(engine.submit(request(numbers(5, 3), 1)));
+  EXPECT_FALSE(engine.submit(one(request(numbers(5, 3), 1))));
 }
 
 TEST_F(EngineTest, ClosingInHasteCancelsThem) {
   Engine& engine = this->engine({.sequences = 1, .queue_max = 4});
-  Ticket running = *engine.submit(request(numbers(5, 60), 36));
-  Ticket waiting = *engine.submit(request(numbers(6, 60), 36));
+  Ticket running = *engine.submit(one(request(numbers(5, 60), 36)));
+  Ticket waiting = *engine.submit(one(request(numbers(6, 60), 36)));
   engine.close(Nanos{0});
   EXPECT_EQ(wait_for(waiting).end->reason, FinishReason::kCancelled);
   EXPECT_EQ(wait_for(running).end->reason, FinishReason::kCancelled);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <sys/resource.h>
 
 #include <fmt/format.h>
@@ -121,6 +122,15 @@ Json phase_json(const PhaseStats& phase, const std::vector<std::string>& names) 
   return json;
 }
 
+/// A line of what Linux tells of this process; 0 when there is none.
+uint64_t status_bytes(std::string_view field) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field)) return std::stoull(line.substr(field.size())) * 1024;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void PhaseStats::add(const PhaseStats& other) {
@@ -134,9 +144,7 @@ Nanos PhaseStats::waiting() const {
   return Nanos(static_cast<int64_t>(reading.streamer.waiting_ns));
 }
 
-Nanos PhaseStats::computing() const {
-  return elapsed - waiting();
-}
+Nanos PhaseStats::computing() const { return elapsed - waiting(); }
 
 double PhaseStats::tokens_per_second() const {
   return elapsed.count() == 0 ? 0.0 : static_cast<double>(tokens) / seconds(elapsed);
@@ -193,10 +201,7 @@ std::string stats_json(const GenerationStats& stats) {
 uint64_t peak_rss_bytes() {
   // Linux carries getrusage()'s maximum over from the program that started this one; VmHWM starts
   // afresh.
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
-  }
+  if (const uint64_t peak = status_bytes("VmHWM:"); peak > 0) return peak;
   rusage usage{};
   if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
 #if defined(__APPLE__)
@@ -205,6 +210,8 @@ uint64_t peak_rss_bytes() {
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 #endif
 }
+
+uint64_t rss_bytes() { return status_bytes("VmRSS:"); }
 
 bool restart_peak_rss() {
   std::ofstream file("/proc/self/clear_refs");

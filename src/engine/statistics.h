@@ -44,6 +44,8 @@ struct GenerationStats {
 
 /// The most memory that this process has had resident, bytes; 0 where the system does not tell.
 [[nodiscard]] uint64_t peak_rss_bytes();
+/// What it has resident now, bytes; 0 where the system does not tell.
+[[nodiscard]] uint64_t rss_bytes();
 /// Lets peak_rss_bytes() begin anew from what is resident now. False where the system cannot.
 [[nodiscard]] bool restart_peak_rss();
 

@@ -173,7 +173,9 @@ TEST(Statistics, PeakMemoryGrowsWithWhatIsTouchedAndCanBeginAnew) {
   std::memset(touched, 1, bytes);
   const uint64_t peak = peak_rss_bytes();
   EXPECT_GE(peak, before + before);
+  EXPECT_GE(rss_bytes(), bytes);
   ASSERT_EQ(::munmap(touched, bytes), 0);
+  EXPECT_LT(rss_bytes(), peak);
   if (restart_peak_rss()) {
     EXPECT_LT(peak_rss_bytes(), peak);
   }

@@ -28,6 +28,7 @@ std::string StopMatcher::push(std::string_view bytes) {
       }
     }
     stopped_ = match > 0;
+    if (stopped_) stop_ = held_.substr(held_.size() - match);
     const size_t settled = held_.size() - (stopped_ ? match : keep);
     out.append(held_, 0, settled);
     held_.erase(0, settled);

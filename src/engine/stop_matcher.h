@@ -20,12 +20,15 @@ class StopMatcher {
   [[nodiscard]] std::string flush();
   /// A stop string has been seen; nothing more comes out.
   [[nodiscard]] bool stopped() const { return stopped_; }
+  /// The stop string that ended the text; empty while there is none.
+  [[nodiscard]] const std::string& stop() const { return stop_; }
 
  private:
   std::vector<std::string> stops_;
   std::string
       held_;  // The longest end of the stream that begins, but does not complete, a stop string.
   bool stopped_ = false;
+  std::string stop_;
 };
 
 }  // namespace sluice::engine
