@@ -4,11 +4,11 @@
 
 namespace sluice {
 
-void report_no_thread(const std::system_error& error) {
+void report_no_thread(const std::error_code& error) {
   throw Error(ErrorCode::kOutOfMemory,
               "the system refused to start a thread: {}; give fewer --threads, or raise the "
               "limits of processes and memory (ulimit -u, ulimit -v)",
-              error.code().message());
+              error.message());
 }
 
 }  // namespace sluice

@@ -248,6 +248,9 @@ const WeightMap& LoadedModel::weights() const { return impl_->weights; }
 const io::DriveArray& LoadedModel::drives() const { return *impl_->opened.drives; }
 const stream::MemoryPlan& LoadedModel::plan() const { return impl_->planned.plan; }
 const LoadOptions& LoadedModel::options() const { return impl_->planned.options; }
+std::vector<stream::MemoryUse> LoadedModel::memory_uses() const {
+  return stream::memory_uses(impl_->planned.needs, impl_->planned.plan);
+}
 std::string LoadedModel::memory_table() const {
   return fmt::format("{}Weights are read by {}.\n",
                      stream::memory_table(impl_->planned.needs, impl_->planned.plan),

@@ -80,6 +80,7 @@ class LoadedModel {
   /// By drive: the folders of its files, for people.
   [[nodiscard]] std::vector<std::string> drive_names() const;
   [[nodiscard]] const stream::MemoryPlan& plan() const;
+  [[nodiscard]] std::vector<stream::MemoryUse> memory_uses() const;
   /// What takes how much of the memory, and how weights are read.
   [[nodiscard]] std::string memory_table() const;
   [[nodiscard]] const LoadOptions& options() const;  ///< With the zeros filled in.

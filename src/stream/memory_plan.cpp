@@ -103,16 +103,36 @@ std::string human_bytes(uint64_t bytes) {
   return fmt::format("{:.2f} {}", value, kUnits[unit]);
 }
 
+std::vector<MemoryUse> memory_uses(const MemoryNeeds& needs, const MemoryPlan& plan) {
+  std::vector<MemoryUse> uses = {{"program", "program, tables, tokenizer", needs.fixed_bytes},
+                                 {"small_weights", "small weights", needs.small_weight_bytes},
+                                 {"sequence_state", "sequence state", needs.state_bytes},
+                                 {"activations", "activations", needs.scratch_bytes}};
+  if (needs.output_bytes > 0) {
+    uses.push_back({"results", "results held until they are written", needs.output_bytes});
+  }
+  if (!plan.fits) return uses;
+  uses.push_back({"spine_panels",
+                  fmt::format("spine panels in memory ({} of {})", plan.pinned_panels,
+                              needs.panel_bytes.size()),
+                  plan.spine_resident_bytes});
+  uses.push_back({"spine_slots",
+                  fmt::format("spine slots for reading ahead ({})", plan.spine_slots),
+                  plan.spine_slot_bytes});
+  uses.push_back(
+      {"expert_slots",
+       fmt::format("expert slots ({} of {} experts)", plan.expert_slots, needs.expert_count),
+       plan.expert_slot_bytes});
+  uses.push_back({"records", "records of slots and panels", plan.record_bytes});
+  return uses;
+}
+
 std::string memory_table(const MemoryNeeds& needs, const MemoryPlan& plan) {
   std::string table;
   const auto row = [&](const std::string& what, uint64_t bytes) {
     table += fmt::format("{:<44}{:>12}\n", what, human_bytes(bytes));
   };
-  row("program, tables, tokenizer", needs.fixed_bytes);
-  row("small weights", needs.small_weight_bytes);
-  row("sequence state", needs.state_bytes);
-  row("activations", needs.scratch_bytes);
-  if (needs.output_bytes > 0) row("results held until they are written", needs.output_bytes);
+  for (const MemoryUse& use : memory_uses(needs, plan)) row(use.text, use.bytes);
   if (!plan.fits) {
     row("least for weights", plan.minimum_bytes - unavoidable_bytes(needs));
     row("smallest budget that works", plan.minimum_bytes);
@@ -123,13 +143,6 @@ std::string memory_table(const MemoryNeeds& needs, const MemoryPlan& plan) {
         human_bytes(plan.minimum_bytes - needs.budget_bytes));
     return table;
   }
-  row(fmt::format("spine panels in memory ({} of {})", plan.pinned_panels,
-                  needs.panel_bytes.size()),
-      plan.spine_resident_bytes);
-  row(fmt::format("spine slots for reading ahead ({})", plan.spine_slots), plan.spine_slot_bytes);
-  row(fmt::format("expert slots ({} of {} experts)", plan.expert_slots, needs.expert_count),
-      plan.expert_slot_bytes);
-  row("records of slots and panels", plan.record_bytes);
   row("total", plan.total_bytes);
   row("budget", needs.budget_bytes);
   const std::string spine = plan.spine_streamed_bytes == 0

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sluice::stream {
@@ -52,6 +53,15 @@ struct MemoryPlan {
 /// everywhere. A larger budget never streams more bytes, never has fewer expert slots, and fits
 /// when a smaller one did.
 [[nodiscard]] MemoryPlan plan_memory(const MemoryNeeds& needs);
+
+/// What takes memory, and how much.
+struct MemoryUse {
+  std::string_view name;  ///< For programs, such as expert_slots.
+  std::string text;       ///< For people.
+  uint64_t bytes = 0;
+};
+/// All that the total of a plan is made of; of one that does not fit, what has no choice.
+[[nodiscard]] std::vector<MemoryUse> memory_uses(const MemoryNeeds& needs, const MemoryPlan& plan);
 
 /// The plan as a table for people, one line for each use, and a line that says what it means; when
 /// it does not fit, how much is needed. Ends with a line feed.

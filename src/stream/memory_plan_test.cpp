@@ -210,6 +210,19 @@ TEST(MemoryTable, SaysWhatFitsAndWhatIsMissing) {
   EXPECT_THAT(refused, Not(HasSubstr("expert slots")));
 }
 
+TEST(MemoryTable, UsesAddUpToTheTotal) {
+  for (const uint64_t blocks : {176u, 200u, 628u}) {
+    MemoryNeeds some = needs(blocks);
+    some.slot_record_bytes = 16;
+    some.output_bytes = 5;
+    const MemoryPlan plan = plan_memory(some);
+    ASSERT_TRUE(plan.fits) << blocks;
+    uint64_t total = 0;
+    for (const MemoryUse& use : memory_uses(some, plan)) total += use.bytes;
+    EXPECT_EQ(total, plan.total_bytes) << blocks;
+  }
+}
+
 TEST(MemoryTable, WritesBytesForPeople) {
   const std::pair<uint64_t, const char*> cases[] = {
       {0, "0 B"},

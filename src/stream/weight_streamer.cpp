@@ -328,6 +328,16 @@ bool WeightStreamer::holds(SegmentId id) const {
   return impl_->table.find(id) != SlotTable::kNone;
 }
 
+std::vector<bool> WeightStreamer::held(SegmentId first, uint32_t count) const {
+  SLUICE_CHECK(uint64_t{first.value} + count <= impl_->segments.size());
+  std::vector<bool> held(count);
+  const std::lock_guard lock(impl_->mutex);
+  for (uint32_t i = 0; i < count; ++i) {
+    held[i] = impl_->table.find({first.value + i}) != SlotTable::kNone;
+  }
+  return held;
+}
+
 StreamerCounters WeightStreamer::counters() const {
   const std::lock_guard lock(impl_->mutex);
   StreamerCounters counters = impl_->counters;

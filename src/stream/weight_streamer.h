@@ -177,6 +177,8 @@ class WeightStreamer {
   void run_until(Nanos time);
   /// Whether the segment is in memory or on its way.
   [[nodiscard]] bool holds(SegmentId id) const;
+  /// The same of `count` segments from `first` on, as of one moment.
+  [[nodiscard]] std::vector<bool> held(SegmentId first, uint32_t count) const;
   [[nodiscard]] StreamerCounters counters() const;
   /// By drive.
   [[nodiscard]] std::vector<DriveCounters> drive_counters() const;

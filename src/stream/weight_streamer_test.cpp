@@ -104,6 +104,16 @@ TEST_P(WithAndWithoutThread, DeliversEveryByteOfABatchThatIsLargerThanTheSlots) 
   EXPECT_GT(counters.device_bytes_read, counters.spine_bytes_read + counters.expert_bytes_read);
 }
 
+TEST_P(WithAndWithoutThread, TellsWhatItHolds) {
+  World world(1, 6, options(3));
+  EXPECT_THAT(world.streamer->held({0}, 7), testing::Each(false));
+  world.run(ids({2, 5}));
+  EXPECT_THAT(world.streamer->held({1}, 6),
+              testing::ElementsAre(false, true, false, false, true, false));
+  EXPECT_THAT(world.streamer->held({5}, 1), testing::ElementsAre(true));
+  EXPECT_TRUE(world.streamer->held({7}, 0).empty());
+}
+
 TEST_P(WithAndWithoutThread, AnIdNamedTwiceIsHandedOutTwice) {
   World world(0, 3, options(2));
   EXPECT_EQ(world.run(ids({0, 1, 0, 2, 0})).size(), 5u);

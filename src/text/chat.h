@@ -58,7 +58,7 @@ struct ToolSignature {
   std::string name;
   JsonValue parameters{};  ///< A JSON schema as the client sent it; null for none.
   bool strict = false;     ///< Calls must keep `parameters`, or the request be refused.
-  std::string path{};      ///< Of the function, such as tools[0].function.
+  std::string path{};      ///< Of `parameters`, such as tools[0].function.parameters.
 };
 
 /// A conversation and how it shall go on. JSON text in it is canonical: keys sorted, no spaces.
@@ -75,6 +75,7 @@ struct ChatRequest {
   /// wherever they are declared, and the schema of kJsonSchema.
   std::vector<ToolSignature> signatures{};
   JsonValue schema_as_sent{};
+  std::string schema_path{};        ///< What messages call it.
   bool parallel_tool_calls = true;  ///< A reply may have more calls than one.
   bool add_generation_prompt = true;
   /// The last message, of the assistant and without calls, is left open for the model to go on
@@ -89,13 +90,23 @@ struct ChatSegment {
       control;  ///< The spelling of one control token, put there by the format; else ordinary text.
 };
 
+/// What messages call fields of a request that was made from one of another interface.
+struct ChatNames {
+  std::vector<std::string> tools{};        ///< By index, when they are not tools[0] and so on.
+  std::string function = ".function";      ///< Behind tools[0] and tool_choice.
+  std::string parameters = ".parameters";  ///< Behind the function.
+  std::string schema = "response_format.json_schema.schema";
+};
+
 /// Reads a request of OpenAI's chat completions form: messages, tools, tool_choice,
 /// parallel_tool_calls, response_format, reasoning_effort, thinking, chat_template_kwargs,
 /// add_generation_prompt, continue_final_message. Other fields are somebody else's. An effort of
-/// `minimal` means low, `medium` high and `xhigh` max, since the model knows low, high and max
-/// only; `none` switches thinking off. chat_template_kwargs come before `thinking`, and that before
-/// reasoning_effort. Throws Error(kInvalidInput) that begins with the field, such as
-/// messages[2].content[0].type, for whatever the chat format cannot say.
+/// `minimal` means low and `xhigh` max, since the model knows low, high and max only; `medium` lies
+/// between two of them and is refused; `none` switches thinking off. chat_template_kwargs come
+/// before `thinking`, and that before reasoning_effort. Throws Error(kInvalidInput) that begins
+/// with the field, such as messages[2].content[0].type, for whatever the chat format cannot say.
+[[nodiscard]] ChatRequest parse_chat_request(const JsonValue& request, const ChatNames& names = {});
+/// The same of its text.
 [[nodiscard]] ChatRequest parse_chat_request(std::string_view json);
 
 /// The prompt in Kimi K3's chat format; none of the segments is empty. Throws Error(kInvalidInput)

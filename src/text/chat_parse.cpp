@@ -61,7 +61,7 @@ bool is_tool_name(std::string_view name) {
 
 class RequestParser {
  public:
-  explicit RequestParser(const JsonValue& body) : body_(body) {}
+  RequestParser(const JsonValue& body, const ChatNames& names) : body_(body), names_(names) {}
 
   ChatRequest parse() {
     if (body_.kind != Kind::kObject) refuse("request", "must be a JSON object");
@@ -84,33 +84,35 @@ class RequestParser {
     if (tools.kind != Kind::kArray) refuse(field, "must be an array");
     for (size_t i = 0; i < tools.items.size(); ++i) {
       const JsonValue& tool = tools.items[i];
-      const std::string place = at(field, i);
+      const bool is_renamed = field == "tools" && i < names_.tools.size();
+      const std::string place = is_renamed ? names_.tools[i] : at(field, i);
       if (tool.kind != Kind::kObject) refuse(place, "must be an object");
       const std::string* type = optional_string(tool, "type", place);
       if (type == nullptr || *type != "function") refuse(place + ".type", "must be \"function\"");
       const JsonValue* function = member(tool, "function");
       if (function == nullptr || function->kind != Kind::kObject) {
-        refuse(place + ".function", "must be an object");
+        refuse(place + names_.function, "must be an object");
       }
-      const std::string* name = optional_string(*function, "name", place + ".function");
+      const std::string function_place = place + names_.function;
+      const std::string* name = optional_string(*function, "name", function_place);
       if (name == nullptr || !is_tool_name(*name)) {
-        refuse(place + ".function.name",
+        refuse(function_place + ".name",
                "must be 1 to 256 letters, digits, \"_\", \"-\" or \".\", a letter or \"_\" first");
       }
       if (!tool_names_.insert(*name).second) {
-        refuse(place + ".function.name", fmt::format("a second tool called {}", *name));
+        refuse(function_place + ".name", fmt::format("a second tool called {}", *name));
       }
-      request_.signatures.push_back(parse_signature(*name, *function, place + ".function"));
+      request_.signatures.push_back(parse_signature(*name, *function, function_place));
     }
     return tools.items.empty() ? std::string() : canonical(tools);
   }
 
-  static ToolSignature parse_signature(const std::string& name, const JsonValue& function,
-                                       const std::string& field) {
-    ToolSignature signature{.name = name, .path = field};
+  ToolSignature parse_signature(const std::string& name, const JsonValue& function,
+                                const std::string& field) const {
+    ToolSignature signature{.name = name, .path = field + names_.parameters};
     signature.strict = flag(function, "strict", field + ".", false);
     if (const JsonValue* parameters = member(function, "parameters")) {
-      if (parameters->kind != Kind::kObject) refuse(field + ".parameters", "must be an object");
+      if (parameters->kind != Kind::kObject) refuse(signature.path, "must be an object");
       signature.parameters = *parameters;
     }
     return signature;
@@ -314,9 +316,9 @@ class RequestParser {
 
   static Effort parse_effort(std::string_view effort, const std::string& field) {
     if (effort == "low" || effort == "minimal") return Effort::kLow;
-    if (effort == "high" || effort == "medium") return Effort::kHigh;
+    if (effort == "high") return Effort::kHigh;
     if (effort == "max" || effort == "xhigh") return Effort::kMax;
-    refuse(field, "must be none, low, high or max");
+    refuse(field, "must be low, high or max, or none for no thinking");
   }
 
   void parse_tool_choice() {
@@ -334,7 +336,7 @@ class RequestParser {
       }
       const std::string* name = optional_string(*function, "name", "tool_choice.function");
       if (name == nullptr || !tool_names_.contains(*name)) {
-        refuse("tool_choice.function.name", "must be the name of one of the tools");
+        refuse("tool_choice" + names_.function + ".name", "must be the name of one of the tools");
       }
       request_.tool_choice = ToolChoice::kNamed;
       request_.tool_choice_name = *name;
@@ -370,10 +372,11 @@ class RequestParser {
     const JsonValue* schema = member(*spec, "schema");
     if (schema == nullptr) schema = member(*spec, "json_schema");
     if (schema == nullptr || schema->kind != Kind::kObject)
-      refuse(field + ".schema", "must be an object");
+      refuse(names_.schema, "must be an object");
     request_.response_format = ResponseFormat::kJsonSchema;
     request_.schema = canonical(*schema);
     request_.schema_as_sent = *schema;
+    request_.schema_path = names_.schema;
   }
 
   void parse_ending() {
@@ -394,16 +397,21 @@ class RequestParser {
   }
 
   const JsonValue& body_;
+  const ChatNames& names_;
   ChatRequest request_;
   std::set<std::string> tool_names_;  // Of all tools, wherever they are declared.
 };
 
 }  // namespace
 
+ChatRequest parse_chat_request(const JsonValue& request, const ChatNames& names) {
+  return RequestParser(request, names).parse();
+}
+
 ChatRequest parse_chat_request(std::string_view json) {
   const JsonParse parsed = parse_json(json);
   if (!parsed.value) refuse("request", parsed.error);
-  return RequestParser(*parsed.value).parse();
+  return parse_chat_request(*parsed.value);
 }
 
 }  // namespace sluice::text

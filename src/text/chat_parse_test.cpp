@@ -67,6 +67,7 @@ TEST(ParseChat, NamesTheFieldOfTheRequestThatIsWrong) {
       {with(R"("functions":[])"), "functions"},
       {with(R"("function_call":"auto")"), "function_call"},
       {with(R"("reasoning_effort":"enormous")"), "reasoning_effort"},
+      {with(R"("reasoning_effort":"medium")"), "reasoning_effort"},
       {with(R"("reasoning_effort":1)"), "reasoning_effort"},
       {with(R"("thinking":"yes")"), "thinking"},
       {with(R"("thinking":{"type":"maybe"})"), "thinking.type"},
@@ -181,7 +182,6 @@ TEST(ParseChat, TurnsTheKnobsOfAllClientsIntoEffort) {
       {R"("reasoning_effort":null)", true, Effort::kMax},
       {R"("reasoning_effort":"low")", true, Effort::kLow},
       {R"("reasoning_effort":"minimal")", true, Effort::kLow},
-      {R"("reasoning_effort":"medium")", true, Effort::kHigh},
       {R"("reasoning_effort":"high")", true, Effort::kHigh},
       {R"("reasoning_effort":"xhigh")", true, Effort::kMax},
       {R"("reasoning_effort":"none")", false, Effort::kMax},
@@ -236,15 +236,38 @@ TEST(ParseChat, KeepsTheOrderOfSchemas) {
       R"({"type":"function","function":{"name":"g"}})", tool, kSchema));
   ASSERT_EQ(request.signatures.size(), 2u);
   EXPECT_EQ(request.signatures[0].name, "f");
-  EXPECT_EQ(request.signatures[0].path, "tools[0].function");
+  EXPECT_EQ(request.signatures[0].path, "tools[0].function.parameters");
   EXPECT_TRUE(request.signatures[0].strict);
   EXPECT_EQ(dump_json(request.signatures[0].parameters, JsonStyle::kCompact), kSchema);
-  EXPECT_EQ(request.signatures[1].path, "messages[0].tools[0].function");
+  EXPECT_EQ(request.signatures[1].path, "messages[0].tools[0].function.parameters");
   EXPECT_FALSE(request.signatures[1].strict);
   EXPECT_EQ(request.signatures[1].parameters.kind, JsonValue::Kind::kNull);
   EXPECT_EQ(dump_json(request.schema_as_sent, JsonStyle::kCompact), kSchema);
   EXPECT_FALSE(request.parallel_tool_calls);
   EXPECT_TRUE(parse_chat_request(with("")).parallel_tool_calls);
+}
+
+TEST(ParseChat, UsesTheNamesOfAnotherInterfaceInMessages) {
+  const ChatNames names{.tools = {"tools[3]"},
+                        .function = "",
+                        .parameters = ".input_schema",
+                        .schema = "format.schema"};
+  const auto parse = [&](const std::string& json) {
+    return parse_chat_request(*parse_json(json).value, names);
+  };
+  const Refusal refusals[] = {
+      {with_tool(R"({"type":"function","function":{"name":"1"}})"), "tools[3].name"},
+      {with_tool(R"({"type":"function","function":{"name":"f","parameters":[]}})"),
+       "tools[3].input_schema"},
+      {with(fmt::format(R"("tool_choice":{})", named("f"))), "tool_choice.name"},
+      {with_schema(R"({"name":"n","schema":[]})"), "format.schema"},
+  };
+  for (const Refusal& refusal : refusals) {
+    EXPECT_THAT([&] { static_cast<void>(parse(refusal.json)); },
+                testing::ThrowsMessage<Error>(StartsWith(refusal.field + ": ")));
+  }
+  const ChatRequest request = parse(with_schema(R"({"name":"n","schema":{}})"));
+  EXPECT_EQ(request.schema_path, "format.schema");
 }
 
 }  // namespace

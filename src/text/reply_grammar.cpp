@@ -14,7 +14,7 @@ std::unique_ptr<ValueGrammar> compile_response(const ChatRequest& request, const
   any_object.items.push_back({.kind = JsonValue::Kind::kString, .text = "object"});
   const bool has_schema = request.response_format == ResponseFormat::kJsonSchema;
   const JsonValue& schema = has_schema ? request.schema_as_sent : any_object;
-  const std::string path = "response_format.json_schema.schema";
+  const std::string& path = request.schema_path;
   ByteGrammar grammar = compile_schema({schema, schema, path});
   check_satisfiable(grammar, path);
   return std::make_unique<ValueGrammar>(std::move(grammar), tree);

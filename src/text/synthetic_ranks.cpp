@@ -1,5 +1,6 @@
 #include "text/synthetic_ranks.h"
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "text/special_tokens.h"
 
@@ -8,27 +9,6 @@
 #include <string_view>
 
 namespace sluice::text {
-namespace {
-
-std::string encode_base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const std::string_view group = bytes.substr(i, 3);
-    uint32_t bits = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      bits = bits << 8 | (k < group.size() ? static_cast<uint8_t>(group[k]) : 0U);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      text += k <= group.size() ? kDigits[bits >> (18 - 6 * k) & 63] : '=';
-    }
-  }
-  return text;
-}
-
-}  // namespace
-
 std::vector<std::string> single_byte_tokens() {
   const auto is_printable = [](int byte) {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);

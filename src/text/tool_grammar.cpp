@@ -30,7 +30,7 @@ JsonValue of_type(const JsonValue& schema, std::string_view type) {
 class Compiler {
  public:
   Compiler(const ToolSignature& signature, const TokenTree& tree)
-      : signature_(signature), tree_(tree), path_(signature.path + ".parameters") {
+      : signature_(signature), tree_(tree), path_(signature.path) {
     tool_.name = signature.name;
   }
 
