@@ -25,6 +25,7 @@ CATCH_SITES = {
     'src/text/tool_grammar.cpp': 'a tool that is not strict takes any arguments when its schema is refused',
     'src/format/attempt.h': 'another file may have the same bytes as one that cannot be used',
     'src/engine/engine.cpp': 'an error ends the requests of its pass, and the engine goes on',
+    'src/server/router.cpp': 'an error becomes the answer to its request',
     'src/engine/generate.cpp': 'a generation that the user stopped keeps what it has',
 }
 
