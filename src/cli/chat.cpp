@@ -1,12 +1,9 @@
 #include "base/error.h"
-#include "cli/answer.h"
-#include "cli/chat_prompt.h"
+#include "cli/chat_partner.h"
 #include "cli/command.h"
 #include "cli/conversation.h"
-#include "cli/files.h"
+#include "cli/default_model.h"
 #include "cli/line_reader.h"
-#include "cli/model_options.h"
-#include "cli/read_recorder.h"
 #include "cli/terminal.h"
 #include "text/utf8.h"
 
@@ -38,11 +35,17 @@ class ChatCommand : public Command {
   std::string details() const override {
     return "Each line of standard input is a message; lines that begin with a slash are commands, "
            "which /help lists. Answers go to standard output, all else to standard error, so it "
-           "works "
-           "in a pipe. Ctrl-C ends an answer early.";
+           "works in a pipe. Ctrl-C ends an answer early. With --url, sampling and lengths are "
+           "sent with each request, and the options of the model and the machine play no part.";
   }
   void declare(OptionList& options) override {
     declare_model_folder(options, model_);
+    options.group("Server");
+    options.string({"url", "ADDRESS",
+                    "let a server answer, such as http://127.0.0.1:8080, instead of a model here"},
+                   url_);
+    options.string({"api-key", "KEY", "the server's"}, key_);
+    options.needs("url");
     options.group("Prompt");
     options.maybe({"system", "TEXT", "a system message at the start"}, system_);
     declare_effort(options, effort_);
@@ -57,24 +60,20 @@ class ChatCommand : public Command {
   enum class Next : uint8_t { kGoOn, kQuit, kCancelled };
   Next command(std::string_view line);
   Next turn(const std::string& message);
-  std::optional<engine::GenerateResult> try_answer(AnswerTask task);
+  std::optional<ChatAnswer> try_answer();
   std::string move_conversation(bool save, const std::string& path);
   void reset();
-  [[nodiscard]] AnswerTask next_task(std::vector<TokenId> tokens);
 
   ModelSettings model_;
   AnswerSettings answer_;
   std::optional<std::string> system_;
   std::string effort_ = "max";
 
-  std::optional<text::Tokenizer> tokenizer_;
-  ReadBuffer read_buffer_;
-  std::optional<model::LoadedModel> loaded_;
-  std::optional<ReadRecorder> read_recorder_;
-  std::unique_ptr<model::SequenceState> state_;
+  std::string url_, key_;
+
+  std::unique_ptr<ChatPartner> partner_;
   std::vector<ChatMessage> messages_;
-  std::vector<TokenId> held_;  // The tokens that state_ has seen.
-  int exit_code_ = kExitOk;    // Says whether an answer was lost or stopped.
+  int exit_code_ = kExitOk;  // Says whether an answer was lost or stopped.
 };
 
 void ChatCommand::reset() {
@@ -82,29 +81,20 @@ void ChatCommand::reset() {
   if (system_) messages_.push_back({"system", *system_, ""});
 }
 
-/// What must run so that the sequence holds `tokens`: what follows the tokens it has, or all when
-/// they differ.
-AnswerTask ChatCommand::next_task(std::vector<TokenId> tokens) {
-  const bool extends =
-      held_.size() < tokens.size() && std::equal(held_.begin(), held_.end(), tokens.begin());
-  if (!extends) {
-    state_->clear();
-    held_.clear();
-  }
-  AnswerTask task;
-  task.earlier = held_;
-  task.prompt.assign(tokens.begin() + static_cast<ptrdiff_t>(held_.size()), tokens.end());
-  task.tokenizer = &*tokenizer_;
-  return task;
-}
-
-/// Nothing when weights cannot be read: the next request may find them.
-std::optional<engine::GenerateResult> ChatCommand::try_answer(AnswerTask task) {
-  const InterruptGuard interrupt;
+/// Nothing when the answer is lost: the next request may succeed.
+std::optional<ChatAnswer> ChatCommand::try_answer() {
+  bool wrote = false;
+  const auto write = [&](std::string_view text) {
+    wrote = true;
+    write_output(text);
+  };
   try {
-    return answer(*loaded_, *state_, answer_, std::move(task), interrupt.flag());
+    ChatAnswer answer = partner_->answer(messages_, effort_, write);
+    if (answer.refusal.empty()) write_output("\n");
+    return answer;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kIo && error.code() != ErrorCode::kCorrupt) throw;
+    if (wrote) write_output("\n");
     fmt::print(stderr, "{}\n", error.what());
     exit_code_ = exit_code(error.code());
     return std::nullopt;
@@ -113,43 +103,19 @@ std::optional<engine::GenerateResult> ChatCommand::try_answer(AnswerTask task) {
 
 ChatCommand::Next ChatCommand::turn(const std::string& message) {
   messages_.push_back({"user", message, ""});
-  std::vector<TokenId> tokens = encode_chat(*tokenizer_, messages_, effort_);
-  if (tokens.size() >= state_->context()) {
-    fmt::print(
-        stderr,
-        "the conversation has {} tokens and the context {}: /reset starts anew, --context N makes "
-        "more room\n",
-        tokens.size(), state_->context());
+  const std::optional<ChatAnswer> answer = try_answer();
+  if (!answer || !answer->refusal.empty()) {
+    if (answer) fmt::print(stderr, "{}\n", answer->refusal);
     messages_.pop_back();
     return Next::kGoOn;
   }
-  AnswerStream stream(answer_.stop_strings, show_on_terminal());
-  stream.expect_chat(tokenizer_->special(), first_channel(effort_));
-  AnswerTask task = next_task(tokens);
-  task.stream = &stream;
-  const std::optional<engine::GenerateResult> result = try_answer(std::move(task));
-  if (result || !stream.text(Channel::kContent).empty()) write_output("\n");
-  if (!result) {
+  if (answer->content.empty() && answer->reasoning.empty()) {
+    fmt::print(stderr, "the answer was empty, so the message is left out of the conversation\n");
     messages_.pop_back();
-    state_->clear();
-    held_.clear();
-    return Next::kGoOn;
+  } else {
+    messages_.push_back({"assistant", answer->content, answer->reasoning});
   }
-  if (answer_.stats) fmt::print(stderr, "{}", engine::stats_text(result->stats));
-  messages_.push_back(
-      {"assistant", stream.text(Channel::kContent), stream.text(Channel::kReasoning)});
-  if (result->reason == engine::FinishReason::kCancelled) {
-    state_->clear();
-    held_.clear();
-    return Next::kCancelled;
-  }
-  if (result->reason == engine::FinishReason::kContext) {
-    fmt::print(stderr, "the context of {} tokens is full: /reset starts anew\n", state_->context());
-  }
-  tokens.insert(tokens.end(), result->generated.begin(), result->generated.end());
-  tokens.resize(state_->length());
-  held_ = std::move(tokens);
-  return Next::kGoOn;
+  return answer->stopped ? Next::kCancelled : Next::kGoOn;
 }
 
 /// To or from a file. Returns what went wrong, which is no reason to end the program.
@@ -198,21 +164,16 @@ ChatCommand::Next ChatCommand::command(std::string_view line) {
 }
 
 void ChatCommand::open() {
-  engine::check_sampling(answer_.sampling);
-  check_writable("--read-trace", answer_.read_trace_file);
-  tokenizer_ = open_tokenizer(model_.folder);
-  if (!tokenizer_) {
-    throw Error(ErrorCode::kNotFound, "{} has no tiktoken.model, which a conversation needs",
-                model_.folder);
+  if (url_.empty()) {
+    partner_ = open_local_partner(model_, answer_);
+    return;
   }
-  model::LoadOptions options = load_options(model_);
-  if (!answer_.read_trace_file.empty()) read_buffer_.attach(options);
-  loaded_.emplace(open_model(model_.folder, options, answer_));
-  check_vocabulary(*tokenizer_, loaded_->shape().vocab, model_.folder);
-  if (!answer_.read_trace_file.empty()) {
-    read_recorder_.emplace(*loaded_, read_buffer_, answer_.read_trace_file);
+  if (model_.folder != default_model() || !model_.volumes.empty() || model_.memory_bytes != 0) {
+    throw Error(ErrorCode::kInvalidInput,
+                "--url talks to a server that has a model already: leave MODEL, --volume and "
+                "--memory out");
   }
-  state_ = loaded_->make_state();
+  partner_ = open_remote_partner(url_, key_, answer_);
 }
 
 void ChatCommand::converse() {
@@ -237,7 +198,7 @@ void ChatCommand::converse() {
 int ChatCommand::run() {
   open();
   converse();
-  if (read_recorder_) read_recorder_->finish();
+  partner_->finish();
   return exit_code_;
 }
 

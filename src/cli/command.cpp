@@ -8,6 +8,7 @@ CommandList make_commands() {
   CommandList commands;
   commands.push_back(make_run_command());
   commands.push_back(make_chat_command());
+  commands.push_back(make_serve_command());
   commands.push_back(make_inspect_command());
   commands.push_back(make_eval_command());
   commands.push_back(make_routes_command());

@@ -30,6 +30,7 @@ using CommandList = std::vector<std::unique_ptr<Command>>;
 
 [[nodiscard]] std::unique_ptr<Command> make_run_command();
 [[nodiscard]] std::unique_ptr<Command> make_chat_command();
+[[nodiscard]] std::unique_ptr<Command> make_serve_command();
 [[nodiscard]] std::unique_ptr<Command> make_inspect_command();
 [[nodiscard]] std::unique_ptr<Command> make_eval_command();
 [[nodiscard]] std::unique_ptr<Command> make_routes_command();

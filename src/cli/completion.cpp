@@ -32,11 +32,12 @@ class HelpCommand : public Command {
   std::string summary() const override { return "Prints the help of all commands"; }
   void declare(OptionList& options) override {
     options.flag({"markdown", "", "print the manual page docs/cli.md"}, markdown_);
+    options.flag({"man", "", "print the page for man(1)"}, man_);
   }
   int run() override {
     const CommandList commands = make_commands();
-    if (markdown_) {
-      write_output(manual_page(commands));
+    if (markdown_ || man_) {
+      write_output(markdown_ ? manual_page(commands) : man_page(commands));
       return kExitOk;
     }
     write_output(overview(commands));
@@ -49,7 +50,7 @@ class HelpCommand : public Command {
   }
 
  private:
-  bool markdown_ = false;
+  bool markdown_ = false, man_ = false;
 };
 
 }  // namespace

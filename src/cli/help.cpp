@@ -1,7 +1,8 @@
 #include "cli/help.h"
 
+#include "cli/help_text.h"
+
 #include <algorithm>
-#include <array>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -14,18 +15,6 @@ namespace {
 
 constexpr size_t kWidth = 100;     // Columns of help texts.
 constexpr size_t kNameWidth = 28;  // Columns of names in help texts.
-
-constexpr std::array<std::pair<int, std::string_view>, 9> kExitCodes = {{
-    {kExitOk, "success"},
-    {kExitInternal, "an unexpected failure: please report it"},
-    {kExitInvalidInput, "an option, prompt or argument that cannot be right"},
-    {kExitNotFound, "a file, folder or tensor does not exist"},
-    {kExitCorrupt, "a file is damaged or contradicts another"},
-    {kExitIo, "the system could not read or write"},
-    {kExitOutOfMemory, "it does not fit the memory budget"},
-    {kExitUnsupported, "a valid file or option that this build does not implement"},
-    {kExitCancelled, "stopped by Ctrl-C, after printing what there was"},
-}};
 
 /// `text` cut into lines of at most kWidth columns, all but the first indented.
 std::string wrap(std::string_view text, size_t indent) {
@@ -47,62 +36,11 @@ std::string wrap(std::string_view text, size_t indent) {
   return out;
 }
 
-/// What stands between empty lines.
-std::vector<std::string> paragraphs_of(std::string_view text) {
-  std::vector<std::string> paragraphs;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find("\n\n"), text.size());
-    paragraphs.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 2, text.size()));
-  }
-  return paragraphs;
-}
-
 std::string entry(std::string_view name, std::string_view text) {
   const size_t used = name.size() + 2;
   const std::string gap = used + 1 > kNameWidth ? "\n" + std::string(kNameWidth, ' ')
                                                 : std::string(kNameWidth - used, ' ');
   return fmt::format("  {}{}{}\n", name, gap, wrap(text, kNameWidth));
-}
-
-std::string option_name(const Option& option) {
-  if (option.positional) return option.text.name;
-  return "--" + option.text.name + (option.is_flag() ? "" : " " + option.text.value);
-}
-
-std::string option_help(const Option& option) {
-  std::string text = option.text.help;
-  if (!option.choices.empty()) {
-    text += fmt::format("; one of {}", fmt::join(option.choices, ", "));
-  }
-  if (!option.needs.empty()) text += fmt::format("; needs --{}", option.needs);
-  if (!option.fallback.empty()) text += fmt::format(" (default: {})", option.fallback);
-  return text;
-}
-
-std::string usage(const Command& command, const OptionList& options) {
-  std::string out = "sluice " + command.name();
-  for (const Option& option : options.all()) {
-    if (!option.positional) continue;
-    const std::string name = option.text.name + (option.repeated ? "..." : "");
-    out += fmt::format(fmt::runtime(option.required ? " {}" : " [{}]"), name);
-  }
-  return out + " [options]";
-}
-
-OptionList options_of(Command& command) {
-  OptionList options;
-  command.declare(options);
-  return options;
-}
-
-/// The headings in the order of their first option.
-std::vector<std::string> groups_of(const OptionList& options) {
-  std::vector<std::string> groups;
-  for (const Option& option : options.all()) {
-    if (std::ranges::find(groups, option.group) == groups.end()) groups.push_back(option.group);
-  }
-  return groups;
 }
 
 /// A cell of a Markdown table.
@@ -169,7 +107,7 @@ std::string overview(const CommandList& commands) {
   out += "\n" + entry("--help", "this text; after a command, its options");
   out += entry("--version", "the version");
   out += "\nExit codes:\n";
-  for (const auto& [code, meaning] : kExitCodes) out += entry(std::to_string(code), meaning);
+  for (const auto& [code, meaning] : exit_meanings()) out += entry(std::to_string(code), meaning);
   return out;
 }
 
@@ -219,7 +157,8 @@ std::string manual_page(const CommandList& commands) {
     }
   }
   out += "\n## Exit codes\n\n| code | meaning |\n|---|---|\n";
-  for (const auto& [code, meaning] : kExitCodes) out += fmt::format("| {} | {} |\n", code, meaning);
+  for (const auto& [code, meaning] : exit_meanings())
+    out += fmt::format("| {} | {} |\n", code, meaning);
   return out;
 }
 

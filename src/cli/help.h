@@ -15,6 +15,8 @@ namespace sluice::cli {
 [[nodiscard]] std::string command_help(const Command& command, const OptionList& options);
 /// docs/cli.md: all commands, all options, the exit codes.
 [[nodiscard]] std::string manual_page(const CommandList& commands);
+/// The page for man(1).
+[[nodiscard]] std::string man_page(const CommandList& commands);
 /// A script for bash that completes commands, options and their values.
 [[nodiscard]] std::string bash_completion(const CommandList& commands);
 

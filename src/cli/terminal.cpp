@@ -2,10 +2,13 @@
 
 #include "base/error.h"
 
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 #include <unistd.h>
 
 namespace sluice::cli {
@@ -14,10 +17,11 @@ namespace {
 // A signal handler can reach nothing but a global.
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
+constexpr std::array kEndingSignals = {SIGINT, SIGTERM};
 
 void on_interrupt(int) {
   interrupted.store(true);
-  std::signal(SIGINT, SIG_DFL);
+  for (const int signal : kEndingSignals) std::signal(signal, SIG_DFL);
 }
 
 }  // namespace
@@ -43,11 +47,18 @@ void write_output(std::string_view text) {
 
 InterruptGuard::InterruptGuard() {
   interrupted.store(false);
-  std::signal(SIGINT, on_interrupt);
+  for (const int signal : kEndingSignals) std::signal(signal, on_interrupt);
 }
 
-InterruptGuard::~InterruptGuard() { std::signal(SIGINT, SIG_DFL); }
+InterruptGuard::~InterruptGuard() {
+  for (const int signal : kEndingSignals) std::signal(signal, SIG_DFL);
+}
 
 const std::atomic<bool>& InterruptGuard::flag() const { return interrupted; }
+
+void InterruptGuard::wait() const {
+  // A handler may do little more than set a flag, so that is looked at now and then.
+  while (!interrupted) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
 
 }  // namespace sluice::cli

@@ -17,8 +17,8 @@ void ignore_broken_pipes();
 /// The same. Throws Error(kIo).
 void write_output(std::string_view text);
 
-/// While one of these lives, the first Ctrl-C sets a flag instead of ending the program; a second
-/// one kills it at once. One at a time.
+/// While one of these lives, the first Ctrl-C or SIGTERM sets a flag instead of ending the program;
+/// a second one kills it at once. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -27,6 +27,8 @@ class InterruptGuard {
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
   [[nodiscard]] const std::atomic<bool>& flag() const;
+  /// Until the flag is set.
+  void wait() const;
 };
 
 }  // namespace sluice::cli

@@ -24,7 +24,7 @@ class Help(SluiceTest):
     def test_version_and_help(self):
         self.assertRegex(self.ok('--version'), r'^sluice \d+\.\d+\.\d+\n$')
         overview = self.ok('--help')
-        for command in ('run', 'chat', 'inspect', 'eval', 'routes', 'pack', 'synth', 'completion', 'help'):
+        for command in ('run', 'chat', 'serve', 'inspect', 'eval', 'routes', 'pack', 'synth', 'completion', 'help'):
             self.assertIn(f'\n  {command} ', overview)
             self.assertIn(f'Usage: sluice {command}', self.ok(command, '--help'))
         self.assertIn('130', overview)
