@@ -92,9 +92,9 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.value != b.value ? a.value > b.value : a.id < b.id;
 }
 
-/// Sorts the candidates that can be drawn to the front and drops the others. Values become
-/// probabilities relative to the best candidate, which has 1.
-void filter(const SamplingOptions& options, std::vector<Candidate>& candidates) {
+/// Makes values probabilities relative to the best candidate, which has 1, and drops candidates
+/// that are too improbable.
+void weigh(const SamplingOptions& options, std::vector<Candidate>& candidates) {
   const double best = std::min_element(candidates.begin(), candidates.end(), better)->value;
   for (Candidate& candidate : candidates) {
     candidate.value = stable_exp((candidate.value - best) / options.temperature);
@@ -102,33 +102,66 @@ void filter(const SamplingOptions& options, std::vector<Candidate>& candidates) 
   std::erase_if(candidates, [&](const Candidate& candidate) {
     return candidate.value <= 0.0 || candidate.value < options.min_p;
   });
-  const size_t keep =
-      options.top_k == 0 ? candidates.size() : std::min<size_t>(options.top_k, candidates.size());
-  std::partial_sort(candidates.begin(), candidates.begin() + static_cast<ptrdiff_t>(keep),
-                    candidates.end(), better);
-  candidates.resize(keep);
-  if (options.top_p >= 1.0) return;
-  double total = 0.0;
-  for (const Candidate& candidate : candidates) total += candidate.value;
-  double sum = 0.0;
-  size_t count = 0;
-  while (count < candidates.size() && (count == 0 || sum < options.top_p * total)) {
-    sum += candidates[count++].value;
-  }
-  candidates.resize(count);
 }
 
-TokenId draw(std::span<const Candidate> candidates, double random) {
-  double total = 0.0;
+/// Candidates from the best to the worst. A draw looks at a few of very many, so they are sorted as
+/// far as they are looked at: a heap, from whose top they move to the end.
+class Descending {
+ public:
+  explicit Descending(std::vector<Candidate>& candidates)
+      : candidates_(candidates), heap_(candidates.size()) {
+    std::make_heap(candidates.begin(), candidates.end(), worse);
+  }
+  const Candidate& operator[](size_t i) {
+    while (candidates_.size() - heap_ <= i) {
+      std::pop_heap(candidates_.begin(), candidates_.begin() + static_cast<ptrdiff_t>(heap_--),
+                    worse);
+    }
+    return candidates_[candidates_.size() - 1 - i];
+  }
+
+ private:
+  static bool worse(const Candidate& a, const Candidate& b) { return better(b, a); }
+
+  std::vector<Candidate>& candidates_;
+  size_t heap_;  // Candidates that are not sorted yet.
+};
+
+/// How many of the best hold the share `top_p` of `total`, at least one.
+size_t nucleus(Descending& sorted, size_t count, double top_p, double total) {
+  double sum = 0.0;
+  size_t kept = 0;
+  while (kept < count && (kept == 0 || sum < top_p * total)) sum += sorted[kept++].value;
+  return kept;
+}
+
+double sum_of(Descending& sorted, size_t count) {
+  double sum = 0.0;
+  for (size_t i = 0; i < count; ++i) sum += sorted[i].value;
+  return sum;
+}
+
+TokenId draw(const SamplingOptions& options, std::vector<Candidate>& candidates, double random) {
+  double total = 0.0;  // In order of ids: that needs no sorting.
   for (const Candidate& candidate : candidates) total += candidate.value;
+  Descending sorted(candidates);
+  size_t count = candidates.size();
+  if (options.top_k != 0 && options.top_k < count) {
+    count = options.top_k;
+    total = sum_of(sorted, count);
+  }
+  if (options.top_p < 1.0) {
+    count = nucleus(sorted, count, options.top_p, total);
+    total = sum_of(sorted, count);
+  }
   const double target = random * total;
   double sum = 0.0;
-  for (const Candidate& candidate : candidates) {
-    sum += candidate.value;
-    if (target < sum) return TokenId{candidate.id};
+  for (size_t i = 0; i + 1 < count; ++i) {
+    sum += sorted[i].value;
+    if (target < sum) return TokenId{sorted[i].id};
   }
-  // `random` < 1, but its product with the total may round up to the total.
-  return TokenId{candidates.back().id};
+  // `random` < 1, but rounding may leave the sum at or below the target.
+  return TokenId{sorted[count - 1].id};
 }
 
 }  // namespace
@@ -165,8 +198,8 @@ TokenId sample(std::span<const float> logits, const SamplingOptions& options,
   }
   if (has_penalties(options)) apply_penalties(options, history, candidates);
   if (greedy) return TokenId{std::min_element(candidates.begin(), candidates.end(), better)->id};
-  filter(options, candidates);
-  return draw(candidates, uniform(options.seed, position));
+  weigh(options, candidates);
+  return draw(options, candidates, uniform(options.seed, position));
 }
 
 }  // namespace sluice::engine
