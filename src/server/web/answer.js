@@ -132,7 +132,7 @@ export class Answer {
       return;
     }
     if (!(error instanceof ApiError)) console.error(error);
-    this.message.error = { status: error.status ?? 0, text: error.message, retrySeconds: error.retrySeconds ?? 0 };
+    this.message.error = { text: error.message, retrySeconds: error.retrySeconds ?? 0 };
     this.end('failed');
   }
 }

@@ -62,14 +62,15 @@ export class Chat {
     if (this.answers.has(this.current.id)) return false;
     const conversation = this.current;
     conversation.messages.push({ role: 'user', content: text });
-    this.conversations = [conversation, ...this.conversations.filter((one) => one !== conversation)];
+    const others = this.conversations.filter((one) => one !== conversation);
+    this.conversations = [conversation, ...others];
     if (location.hash !== `#/c/${conversation.id}`) location.hash = `#/c/${conversation.id}`;
     this.answer(conversation);
     this.view.scrollToEnd();
     return true;
   }
 
-  /** Takes away the message and what follows it, and answers anew, to another text if there is one. */
+  /** Takes away a message and what follows it, and answers anew: another text, if there is one. */
   goOn(index, text) {
     if (this.answers.has(this.current.id)) this.stop();
     this.current.messages.length = index;
@@ -98,8 +99,9 @@ export class Chat {
 
   changed(conversation, answer) {
     if (conversation === this.current) this.view.refresh();
+    if (!this.conversations.includes(conversation)) return;
     const now = Date.now();
-    if (now - (answer.saved ?? 0) < SAVE_EVERY_MS || !this.conversations.includes(conversation)) return;
+    if (now - (answer.saved ?? 0) < SAVE_EVERY_MS) return;
     answer.saved = now;
     this.save(conversation);
   }
@@ -130,11 +132,12 @@ export class Chat {
       this.show(store.newConversation());
     }
     this.refreshLists();
-    toast(`“${store.titleOf(conversation)}” was deleted.`, 'Undo', () => this.restore(conversation));
+    const undo = () => this.restore(conversation);
+    toast(`“${store.titleOf(conversation)}” was deleted.`, 'Undo', undo);
   }
 
   restore(conversation) {
-    this.conversations = [conversation, ...this.conversations].sort((a, b) => b.updated - a.updated);
+    this.conversations = [conversation, ...this.conversations].sort(store.newestFirst);
     this.save(conversation);
     location.hash = `#/c/${conversation.id}`;
     this.refreshLists();
@@ -154,10 +157,11 @@ export class Chat {
 
   /** Another window changed something: its conversations replace those that are at rest here. */
   reload() {
-    const kept = this.conversations.filter(({ id }) => id === this.current.id || this.answers.has(id));
+    const isBusy = ({ id }) => id === this.current.id || this.answers.has(id);
+    const kept = this.conversations.filter(isBusy);
     const others = store.loadConversations().filter(({ id }) => !kept.some((one) => one.id === id));
     others.forEach(closeAnswers);
-    this.conversations = [...kept, ...others].sort((a, b) => b.updated - a.updated);
+    this.conversations = [...kept, ...others].sort(store.newestFirst);
     this.refreshLists();
   }
 }

@@ -4,7 +4,9 @@ import { isOpen } from './answer.js';
 import { byId, el, icon } from './dom.js';
 import { AnswerView, UserView } from './message_view.js';
 
-const EXAMPLES = ['What is the capital of France?', 'Which is larger, a mouse or a horse?', 'What is 17 plus 25?'];
+const EXAMPLES = [
+  'What is the capital of France?', 'Which is larger, a mouse or a horse?', 'What is 17 plus 25?',
+];
 
 export class ConversationView {
   /** `actions`: send(text), edit(index, text), retry(index). */
@@ -63,11 +65,12 @@ export class ConversationView {
   }
 
   welcome() {
-    const example = (text) => el('button', { type: 'button', class: 'example', onclick: () => this.actions.send(text) },
-      text, icon('send'));
+    const example = (text) => el('button', {
+      type: 'button', class: 'example', onclick: () => this.actions.send(text),
+    }, text, icon('send'));
     return el('section', { class: 'welcome' },
-      el('h1', {}, 'What would you like to know?'),
-      el('p', {}, 'The answer is computed on this computer’s own processor and drives. Nothing leaves it.'),
+      el('h2', {}, 'What would you like to know?'),
+      el('p', {}, 'The model runs on the computer that this page came from. Nothing leaves it.'),
       el('div', { class: 'examples' }, ...EXAMPLES.map(example)));
   }
 

@@ -46,7 +46,9 @@ export function icon(name) {
 
 /** Gives every element that names an icon its drawing. */
 export function drawIcons() {
-  for (const node of document.querySelectorAll('[data-icon]')) node.prepend(icon(node.dataset.icon));
+  for (const node of document.querySelectorAll('[data-icon]')) {
+    node.prepend(icon(node.dataset.icon));
+  }
 }
 
 export function button(label, iconName, onclick, attributes = {}) {

@@ -1,6 +1,6 @@
 // The table of drives: how fast each reads now, and which of them the others wait for.
 
-import { bar, table } from './charts.js';
+import { barWithShare, table } from './charts.js';
 import { el } from './dom.js';
 import * as format from './format.js';
 
@@ -11,27 +11,37 @@ export function driveSpot(index) {
   return el('span', { class: `spot drive-${index % DRIVE_COLOURS}`, 'aria-hidden': 'true' });
 }
 
+export function driveName({ name }, index) {
+  return el('span', { class: 'name', title: name }, driveSpot(index), el('span', {}, name));
+}
+
 const COLUMNS = [
-  { name: 'Drive' }, { name: 'Reads now', kind: 'number' }, { name: 'Share of bytes', kind: 'wide' },
-  { name: 'Busy', kind: 'wide' }, { name: 'Queue', kind: 'number' }, { name: 'p50', kind: 'number' },
-  { name: 'p99', kind: 'number' }, { name: 'Read in all', kind: 'number' }, { name: 'Errors', kind: 'number' },
+  { name: 'Drive' },
+  { name: 'Reads now', kind: 'number' },
+  { name: 'Share of bytes', kind: 'wide' },
+  { name: 'Busy', kind: 'wide' },
+  { name: 'Queue', kind: 'number' },
+  { name: 'p50', kind: 'number' },
+  { name: 'p99', kind: 'number' },
+  { name: 'Read in all', kind: 'number' },
+  { name: 'Errors', kind: 'number' },
   { name: 'Last at the barrier', kind: 'wide' },
 ];
 
 export function drivesNode(drives) {
-  if (drives.length === 0) return el('p', { class: 'none' }, 'Nothing is read from drives: all weights are in memory.');
+  if (drives.length === 0) return el('p', { class: 'none' }, 'Nothing is read from drives.');
   const barriers = drives.reduce((sum, drive) => sum + (drive.last_at_barrier ?? 0), 0);
   const rows = drives.map((drive, index) => rowOf(drive, index, barriers));
   return el('div', {}, table('Drives', COLUMNS, rows, true), el('p', { class: 'hint' },
-    'Queue: bytes asked for at once. p50, p99: half, and 99 of 100, of the latest reads took no longer. Last at ' +
-    'the barrier: how often a layer waited for this drive when all others were done.'));
+    'Queue: bytes asked for at once. p50, p99: half, and 99 of 100, of the latest reads took no ' +
+    'longer. Last at the barrier: how often a layer waited for this drive when all others were ' +
+    'done.'));
 }
 
 function rowOf(drive, index, barriers) {
-  const share = (value) => el('span', { class: 'with-bar' }, bar(value, `drive-${index % DRIVE_COLOURS}`),
-    format.percent(value));
+  const share = (value) => barWithShare(value, `drive-${index % DRIVE_COLOURS}`);
   return [
-    el('span', { class: 'name' }, driveSpot(index), drive.name),
+    driveName(drive, index),
     format.byteRate(drive.bytes_per_second),
     share(drive.share),
     share(drive.busy_share),

@@ -6,7 +6,8 @@ import * as format from './format.js';
 
 /** Asks the server and shows what it tells; an error leaves what was there. */
 export async function showFacts() {
-  const [models, live] = await Promise.all([getJson('v1/models'), getJson('sluice/live')].map(orNothing));
+  const asked = [getJson('v1/models'), getJson('sluice/live')];
+  const [models, live] = await Promise.all(asked.map(orNothing));
   const model = live?.model;
   const name = model?.name ?? models?.data[0]?.id;
   byId('model-name').textContent = name ?? '';
@@ -18,16 +19,23 @@ const orNothing = (promise) => promise.catch(() => null);
 
 function factsOf(listed, live) {
   if (!listed && !live) return [['Server', 'not reached']];
-  const { name, parameters, experts, experts_per_token: used, context, weights_bytes: weights } = live?.model ?? {};
-  const facts = [['Model', name ?? listed.id]];
-  if (parameters) facts.push(['Parameters', format.large(parameters)]);
-  if (experts) facts.push(['Experts', `${format.number(used)} of ${format.number(experts)} a token`]);
-  facts.push(['Context', format.plural(context ?? listed.max_model_len, 'token')]);
-  if (weights) facts.push(['Weights', format.bytes(weights)]);
-  if (live) facts.push(['Memory', `${format.bytes(live.rss_bytes)} of ${format.bytes(live.budget_bytes)}`]);
-  if (live && live.cache.hits + live.cache.misses > 0) {
-    facts.push(['Experts found', `${format.percent(live.cache.hit_rate)} in memory`]);
-  }
+  const facts = [
+    ['Model', live?.model.name ?? listed.id],
+    ['Context', format.plural(live?.model.context ?? listed.max_model_len, 'token')],
+  ];
+  return live ? [...facts, ...factsOfLive(live)] : facts;
+}
+
+function factsOfLive({ model, cache, rss_bytes: rss, budget_bytes: budget }) {
+  const used = format.number(model.experts_per_token);
+  const facts = [
+    ['Parameters', format.large(model.parameters)],
+    ['Experts', `${used} of ${format.number(model.experts)} a token`],
+    ['Weights', format.bytes(model.weights_bytes)],
+    ['Memory', `${format.bytes(rss)} of ${format.bytes(budget)}`],
+  ];
+  const asked = cache.hits + cache.misses > 0;
+  if (asked) facts.push(['Experts found', `${format.percent(cache.hit_rate)} in memory`]);
   return facts;
 }
 

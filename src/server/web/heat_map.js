@@ -24,7 +24,8 @@ export class HeatMap {
     const found = hits + misses > 0
       ? `${format.percent(rate)} of ${format.number(hits + misses)} experts were found in memory`
       : 'No expert was needed yet';
-    this.summary.textContent = `${found}; ${format.number(used)} of ${format.number(slots)} slots are in use.`;
+    const inUse = `${format.number(used)} of ${format.number(slots)} slots are in use`;
+    this.summary.textContent = `${found}; ${inUse}.`;
     if (this.heat?.resident === heat.resident) return;
     this.heat = heat;
     this.bits = Uint8Array.from(atob(heat.resident), (character) => character.charCodeAt(0));
@@ -66,8 +67,8 @@ export class HeatMap {
         return sums[whole] + (place - whole) * (sums[whole + 1] - sums[whole]);
       };
       for (let x = 0; x < width; ++x) {
-        const share = ((before((x + 1) * experts / width) - before(x * experts / width)) * width) / experts;
-        image.data[4 * (layer * width + x) + 3] = Math.round(255 * share);
+        const held = before(((x + 1) * experts) / width) - before((x * experts) / width);
+        image.data[4 * (layer * width + x) + 3] = Math.round((255 * held * width) / experts);
       }
     }
     const mask = new OffscreenCanvas(width, layers);
@@ -78,7 +79,9 @@ export class HeatMap {
   /** How many experts before each are in memory; the last is all of them. */
   sums(layer) {
     const sums = [0];
-    for (let expert = 0; expert < this.heat.experts; ++expert) sums.push(sums[expert] + this.resident(layer, expert));
+    for (let expert = 0; expert < this.heat.experts; ++expert) {
+      sums.push(sums[expert] + this.resident(layer, expert));
+    }
     return sums;
   }
 
@@ -95,7 +98,8 @@ export class HeatMap {
 
   tell(text) {
     const { layers, experts } = this.heat ?? { layers: 0, experts: 0 };
-    const size = `${format.plural(layers, 'layer')}, one below the other, of ${format.plural(experts, 'expert')}`;
+    const size = `${format.plural(layers, 'layer')}, one below the other, ` +
+      `of ${format.plural(experts, 'expert')}`;
     this.canvas.setAttribute('aria-label', `Experts in memory: ${size}`);
     this.point.textContent = text ?? `${size}; coloured: in memory.`;
   }
@@ -107,7 +111,8 @@ export class HeatMap {
     const layer = at((event.clientY - box.top) / box.height, this.heat.layers);
     const expert = at((event.clientX - box.left) / box.width, this.heat.experts);
     const state = this.resident(layer, expert) ? 'in memory' : 'not in memory';
+    const count = format.number(this.sums(layer).at(-1));
     this.tell(`Layer ${this.firstLayer + layer}, expert ${expert}: ${state}; ` +
-      `${format.number(this.sums(layer).at(-1))} of ${format.number(this.heat.experts)} of the layer are.`);
+      `${count} of ${format.number(this.heat.experts)} of the layer are.`);
   }
 }

@@ -12,7 +12,8 @@ export class History {
 
   add(time, value) {
     const last = this.samples.at(-1);
-    if (last && (value < last.value || time - last.time > GAP_SECONDS)) this.samples = [];  // It began anew.
+    const broken = last && (value < last.value || time - last.time > GAP_SECONDS);
+    if (broken) this.samples = [];  // The server began anew, or nobody was looking.
     this.samples.push({ time, value });
     while (this.samples[0].time < time - SPAN_SECONDS - WINDOW_SECONDS) this.samples.shift();
   }

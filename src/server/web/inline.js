@@ -3,7 +3,9 @@
 import { el } from './dom.js';
 
 const DEPTH_MAX = 8;
-const MARKS = [['***', 'strong'], ['**', 'strong'], ['__', 'strong'], ['~~', 'del'], ['*', 'em'], ['_', 'em']];
+const MARKS = [
+  ['***', 'strong'], ['**', 'strong'], ['__', 'strong'], ['~~', 'del'], ['*', 'em'], ['_', 'em'],
+];
 const SPECIAL = /[\\`*_~[!<\n]|https?:\/\//g;
 const WORD = /[\p{L}\p{N}]/u;
 
@@ -40,7 +42,8 @@ function elementAt(text, at, depth, missing) {
     case '`': return codeAt(text, at, missing);
     case '\n': return breakAt(text, at);
     case '[': return linkAt(text, at, depth);
-    case '!': return text[at + 1] === '[' ? linkAt(text, at + 1, depth) : null;  // Nothing is loaded.
+    // Pictures become links, for nothing is loaded from elsewhere.
+    case '!': return text[at + 1] === '[' ? linkAt(text, at + 1, depth) : null;
     case '<': return angleAt(text, at);
     case 'h': return bareLinkAt(text, at);
     default: return emphasisAt(text, at, depth, missing);
@@ -50,7 +53,9 @@ function elementAt(text, at, depth, missing) {
 function escapeAt(text, at) {
   const next = text[at + 1];
   if (next === '\n') return { node: el('br'), end: at + 2 };
-  return next && /[!-/:-@[-`{-~]/.test(next) && !/[()[\]]/.test(next) ? { text: next, end: at + 2 } : null;
+  // With brackets it opens and closes formulas, which stay as they are.
+  const isMark = next && /[!-/:-@[-`{-~]/.test(next) && !/[()[\]]/.test(next);
+  return isMark ? { text: next, end: at + 2 } : null;
 }
 
 function codeAt(text, at, missing) {

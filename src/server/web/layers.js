@@ -1,9 +1,9 @@
 // How long the layers have waited for their weights: a column for each, in the colour of the drive
 // that was last.
 
-import { niceTop, table } from './charts.js';
+import { niceTop, stretched, table } from './charts.js';
 import { el, svg } from './dom.js';
-import { DRIVE_COLOURS, driveSpot } from './drives.js';
+import { DRIVE_COLOURS, driveName } from './drives.js';
 import * as format from './format.js';
 
 const HEIGHT = 120;
@@ -14,7 +14,8 @@ export function layersNode(layers, drives) {
   const most = layers.reduce((a, b) => (b.wait_seconds > a.wait_seconds ? b : a));
   const waited = layers.reduce((sum, layer) => sum + layer.wait_seconds, 0);
   const summary = waited === 0 ? 'No layer has waited yet.'
-    : `${format.seconds(waited)} in all; layer ${most.layer} waited most, ${format.seconds(most.wait_seconds)}.`;
+    : `${format.seconds(waited)} in all; layer ${most.layer} waited most, ` +
+      `${format.seconds(most.wait_seconds)}.`;
   return el('div', {},
     el('p', { class: 'summary' }, summary),
     columns(layers, drives, niceTop(most.wait_seconds)),
@@ -31,18 +32,21 @@ const TABLE = [
 ];
 
 function columns(layers, drives, top) {
-  const bars = layers.map((layer, index) => {
-    const height = (HEIGHT * layer.wait_seconds) / top;
-    const drive = layer.last_drive;
-    return svg('g', {},
-      svg('title', {}, textOf(layer, drives)),
-      svg('rect', { class: 'target', x: index, y: 0, width: 1, height: HEIGHT }),
-      svg('rect', { class: drive === null ? 'column' : `column drive-${drive % DRIVE_COLOURS}`, x: index + GAP / 2,
-                    y: HEIGHT - height, width: 1 - GAP, height }));
+  const bars = layers.map((layer, index) => svg('g', {},
+    svg('title', {}, textOf(layer, drives)),
+    svg('rect', { class: 'target', x: index, y: 0, width: 1, height: HEIGHT }),
+    column(layer, index, top)));
+  return el('div', { class: 'plot columns' },
+    el('span', { class: 'chart-top' }, format.seconds(top)),
+    stretched(layers.length, HEIGHT, 'Seconds that each layer has waited', ...bars));
+}
+
+function column({ last_drive: drive, wait_seconds: waited }, index, top) {
+  const height = (HEIGHT * waited) / top;
+  const colour = drive === null ? '' : `drive-${drive % DRIVE_COLOURS}`;
+  return svg('rect', {
+    class: `column ${colour}`, x: index + GAP / 2, y: HEIGHT - height, width: 1 - GAP, height,
   });
-  return el('div', { class: 'plot columns' }, el('span', { class: 'chart-top' }, format.seconds(top)),
-    svg('svg', { viewBox: `0 0 ${layers.length} ${HEIGHT}`, preserveAspectRatio: 'none', role: 'img',
-                 'aria-label': 'Seconds that each layer has waited' }, ...bars));
 }
 
 function textOf(layer, drives) {
@@ -52,12 +56,16 @@ function textOf(layer, drives) {
 
 function legend(drives) {
   return el('ul', { class: 'legend', 'aria-label': 'The drive that was last' },
-    ...drives.map(({ name }, index) => el('li', {}, driveSpot(index), name)));
+    ...drives.map((drive, index) => el('li', {}, driveName(drive, index))));
 }
 
 function rowOf(layer, drives) {
   const drive = layer.last_drive;
-  const name = drive === null ? '–' : el('span', { class: 'name' }, driveSpot(drive), drives[drive].name);
-  return [format.number(layer.layer), format.seconds(layer.wait_seconds), name, format.number(layer.hits),
-          format.number(layer.misses)];
+  return [
+    format.number(layer.layer),
+    format.seconds(layer.wait_seconds),
+    drive === null ? '–' : driveName(drives[drive], drive),
+    format.number(layer.hits),
+    format.number(layer.misses),
+  ];
 }

@@ -56,8 +56,9 @@ export class LiveView {
 
   notice(text) {
     byId('live-notice').hidden = text === null;
-    if (text !== null) byId('live-notice').textContent = `${text} The numbers below are not the newest.`;
     byId('live').classList.toggle('stale', text !== null);
+    if (text === null) return;
+    byId('live-notice').textContent = `${text} The numbers below are not the newest.`;
   }
 
   draw(live) {

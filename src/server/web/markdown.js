@@ -59,7 +59,8 @@ function codeAt(lines, at, [, mark, language]) {
   let end = at + 1;
   while (end < lines.length && !isEnd(lines[end])) ++end;
   const text = lines.slice(at + 1, end).map((line) => line.slice(Math.min(indent, indentOf(line))));
-  return { block: { type: 'code', language, text: text.join('\n') }, end: Math.min(end + 1, lines.length) };
+  const block = { type: 'code', language, text: text.join('\n') };
+  return { block, end: Math.min(end + 1, lines.length) };
 }
 
 function quoteAt(lines, at, depth) {
@@ -77,27 +78,29 @@ function listAt(lines, at, depth) {
   let loose = false;
   while (end < lines.length) {
     const next = isBlank(lines[end]) ? end + 1 : end;  // One blank line may part items.
-    const item = next < lines.length ? ITEM.exec(lines[next]) : null;
-    if (!item || item[1].length > space.length + 1 || /\d/.test(item[2]) !== ordered || RULE.test(lines[next])) break;
+    const item = next < lines.length && !RULE.test(lines[next]) ? ITEM.exec(lines[next]) : null;
+    if (!item || item[1].length > space.length + 1 || /\d/.test(item[2]) !== ordered) break;
     loose ||= next !== end;
     const inner = itemAt(lines, next, item[0].length);
     items.push(blocksOf(inner.lines, depth + 1));
     end = inner.end;
   }
-  return { block: { type: 'list', ordered, start: Number.parseInt(mark, 10) || 0, items, loose }, end };
+  const start = Number.parseInt(mark, 10) || 0;
+  return { block: { type: 'list', ordered, start, items, loose }, end };
 }
 
 /** The lines of an item without their indent: those that are indented, or go on a paragraph. */
 function itemAt(lines, at, indent) {
   const inner = [lines[at].slice(indent)];
-  const content = Math.max(2, indentOf(lines[at]) + 2);  // Models often indent less than CommonMark asks.
+  const content = indentOf(lines[at]) + 2;  // Models often indent less than CommonMark asks.
   let end = at + 1;
   while (end < lines.length) {
     const line = lines[end];
     const goesOn = !isBlank(lines[end - 1]) && !startsBlock(lines, end);
     if (isBlank(line)) {
-      const next = lines.slice(end).find((later) => !isBlank(later));
-      if (next === undefined || indentOf(next) < content) break;
+      let next = end;
+      while (next < lines.length && isBlank(lines[next])) ++next;
+      if (next === lines.length || indentOf(lines[next]) < content) break;
     } else if (indentOf(line) < content && !goesOn) {
       break;
     }
@@ -135,13 +138,14 @@ function tableAt(lines, at) {
 
 function startsBlock(lines, at) {
   const line = lines[at];
-  return FENCE.test(line) || HEADING.test(line) || RULE.test(line) || QUOTE.test(line) || ITEM.test(line) ||
+  return [FENCE, HEADING, RULE, QUOTE, ITEM].some((start) => start.test(line)) ||
     startsTable(lines, at);
 }
 
 function paragraphAt(lines, at, depth) {
   let end = at + 1;
-  while (end < lines.length && !isBlank(lines[end]) && (depth >= DEPTH_MAX || !startsBlock(lines, end))) ++end;
+  const endsIt = (line) => isBlank(lines[line]) || (depth < DEPTH_MAX && startsBlock(lines, line));
+  while (end < lines.length && !endsIt(end)) ++end;
   const text = lines.slice(at, end).map((line) => line.trimStart()).join('\n');
   return { block: { type: 'paragraph', text }, end };
 }

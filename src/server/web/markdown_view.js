@@ -17,7 +17,7 @@ export class MarkdownView {
     this.text = text;
     const blocks = parseBlocks(text);
     let same = 0;
-    while (same < blocks.length && same < this.shown.length && blocks[same].source === this.shown[same].source) ++same;
+    while (same < blocks.length && blocks[same].source === this.shown[same]?.source) ++same;
     for (const { node } of this.shown.splice(same)) node.remove();
     for (const block of blocks.slice(same)) {
       const node = blockNode(block);
@@ -30,8 +30,7 @@ export class MarkdownView {
 function blockNode(block) {
   switch (block.type) {
     case 'code': return codeNode(block);
-    // The page has headings of its own above those of an answer.
-    case 'heading': return el(`h${Math.min(6, block.level + 2)}`, { class: `level-${block.level}` }, ...inlineNodes(block.text));
+    case 'heading': return headingNode(block);
     case 'rule': return el('hr');
     case 'quote': return el('blockquote', {}, ...block.blocks.map(blockNode));
     case 'list': return listNode(block);
@@ -40,14 +39,21 @@ function blockNode(block) {
   }
 }
 
+/** The page has headings of its own above those of an answer. */
+function headingNode({ level, text }) {
+  return el(`h${Math.min(6, level + 2)}`, { class: `level-${level}` }, ...inlineNodes(text));
+}
+
 function codeNode({ language, text }) {
   const bar = el('figcaption', {}, el('span', {}, language || 'text'), copyButton(() => text));
   const code = el('code', {}, ...highlight(text, language));
-  return el('figure', { class: 'code' }, bar, el('pre', { tabindex: 0, 'aria-label': 'Code' }, code));
+  const pre = el('pre', { tabindex: 0, 'aria-label': 'Code' }, code);
+  return el('figure', { class: 'code' }, bar, pre);
 }
 
 function listNode({ ordered, start, items, loose }) {
-  const nodes = items.map((blocks) => el('li', {}, ...blocks.flatMap((block) => itemNodes(block, loose))));
+  const itemOf = (blocks) => el('li', {}, ...blocks.flatMap((block) => itemNodes(block, loose)));
+  const nodes = items.map(itemOf);
   return ordered ? el('ol', { start }, ...nodes) : el('ul', {}, ...nodes);
 }
 
@@ -56,7 +62,8 @@ function itemNodes(block, loose) {
 }
 
 function tableNode({ head, align, rows }) {
-  const cell = (tag) => (text, column) => el(tag, { class: `align-${align[column]}` }, ...inlineNodes(text));
+  const cell = (tag) => (text, column) =>
+    el(tag, { class: `align-${align[column]}` }, ...inlineNodes(text));
   const table = el('table', {},
     el('thead', {}, el('tr', {}, ...head.map(cell('th')))),
     el('tbody', {}, ...rows.map((row) => el('tr', {}, ...row.map(cell('td'))))));

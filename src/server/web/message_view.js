@@ -46,11 +46,15 @@ export class UserView {
     this.root.replaceChildren(el('div', { class: 'editor' }, area,
       el('p', { class: 'hint' }, 'What followed this message is replaced.'),
       el('div', { class: 'editor-row' },
-        el('button', { type: 'button', class: 'button', onclick: () => this.showText(true) }, 'Cancel'),
-        el('button', { type: 'button', class: 'button primary', onclick: send }, 'Send'))));
+        wideButton('Cancel', 'button', () => this.showText(true)),
+        wideButton('Send', 'button primary', send))));
     area.focus();
     area.setSelectionRange(area.value.length, area.value.length);
   }
+}
+
+function wideButton(label, kind, onclick) {
+  return el('button', { type: 'button', class: kind, onclick }, label);
 }
 
 export class AnswerView {
@@ -94,7 +98,8 @@ export class AnswerView {
     this.reasoning.classList.toggle('live', thinking);
     this.label.textContent = thinking ? 'Thinking' : thoughtLabel(message);
     this.hint.textContent = thinking ? lastLine(message.reasoning) : '';
-    if (this.thoughts.textContent !== message.reasoning) this.thoughts.textContent = message.reasoning;
+    if (this.thoughts.textContent === message.reasoning) return;
+    this.thoughts.textContent = message.reasoning;
   }
 
   updateStatus() {
@@ -130,13 +135,14 @@ function thoughtLabel({ thinkingSeconds, usage }) {
   return `Thought${time}${tokens}`;
 }
 
-/** Where the request stands before the first token: in the queue, or how much of the prompt has run. */
+/** Where the request stands before the first token: in the queue, or in its prompt. */
 function waitingParts({ progress, ahead }) {
   if (!progress) return [el('span', { class: 'pulse' }, queueText(ahead))];
   const { total, cache, processed, seconds_left: left } = progress;
-  const bar = el('progress', { max: Math.max(1, total), 'aria-label': 'Prompt that has been read' });
+  const bar = el('progress', { max: Math.max(1, total), 'aria-label': 'Prompt' });
   bar.value = processed;
-  const parts = [`Reading the prompt: ${format.number(processed)} of ${format.plural(total, 'token')}`];
+  const done = `${format.number(processed)} of ${format.plural(total, 'token')}`;
+  const parts = [`Reading the prompt: ${done}`];
   if (cache > 0) parts.push(`${format.number(cache)} were in memory`);
   if (left > 0) parts.push(`about ${format.seconds(left)} left`);
   return [el('span', {}, parts.join(', ')), bar];
@@ -144,7 +150,8 @@ function waitingParts({ progress, ahead }) {
 
 function queueText(ahead) {
   if (ahead === undefined) return 'Waiting for the server';
-  return ahead === 0 ? 'Next in the queue' : `In the queue, ${format.plural(ahead, 'request')} before this one`;
+  if (ahead === 0) return 'Next in the queue';
+  return `In the queue, ${format.plural(ahead, 'request')} before this one`;
 }
 
 function numbersOf({ usage, rate, seconds, state, finish, content }) {

@@ -20,7 +20,8 @@ function morphAttributes(old, wanted) {
     if (name !== 'open' && !wanted.hasAttribute(name)) old.removeAttribute(name);
   }
   // The policy of the page forbids style attributes, but not this.
-  if (wanted.style && old.style.cssText !== wanted.style.cssText) old.style.cssText = wanted.style.cssText;
+  const style = wanted.style?.cssText ?? '';
+  if (old.style && old.style.cssText !== style) old.style.cssText = style;
 }
 
 function morphChildren(old, wanted) {

@@ -34,8 +34,10 @@ export class Sidebar {
   show(conversations, currentId, isAnswering) {
     if (this.renaming) return;
     const focused = this.list.querySelector(':focus')?.closest('li')?.dataset.id;
-    this.list.replaceChildren(...conversations.map((one) => this.row(one, one.id === currentId, isAnswering(one.id))));
-    if (conversations.length === 0) this.list.append(el('li', { class: 'none' }, 'No conversations yet'));
+    const rows = conversations.map((conversation) =>
+      this.row(conversation, conversation.id === currentId, isAnswering(conversation.id)));
+    if (rows.length === 0) rows.push(el('li', { class: 'none' }, 'No conversations yet'));
+    this.list.replaceChildren(...rows);
     if (focused) this.list.querySelector(`[data-id="${focused}"] a`)?.focus();
   }
 
@@ -44,8 +46,10 @@ export class Sidebar {
     const act = (name, iconName, onclick) => el('button', {
       type: 'button', class: 'icon-button', 'aria-label': `${name} ${title}`, title: name, onclick,
     }, icon(iconName));
+    const current = isCurrent ? 'page' : null;
+    const link = { href: `#/c/${conversation.id}`, title, 'aria-current': current };
     const row = el('li', { 'data-id': conversation.id, class: isAnswering ? 'answering' : null },
-      el('a', { href: `#/c/${conversation.id}`, title, 'aria-current': isCurrent ? 'page' : null }, title),
+      el('a', link, title),
       act('Rename', 'pencil', () => this.rename(row, conversation)),
       act('Delete', 'trash', () => this.remove(row, conversation)));
     return row;

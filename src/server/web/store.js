@@ -28,8 +28,11 @@ export function newConversation() {
 
 // crypto.randomUUID() exists only in pages from this computer or over TLS.
 function newId() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const bytes = [...crypto.getRandomValues(new Uint8Array(8))];
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
+
+export const newestFirst = (a, b) => b.updated - a.updated;
 
 /** The newest first. */
 export function loadConversations() {
@@ -38,7 +41,7 @@ export function loadConversations() {
     const conversation = key.startsWith(CONVERSATION) ? read(key) : null;
     if (Array.isArray(conversation?.messages)) found.push(conversation);
   }
-  return found.sort((a, b) => b.updated - a.updated);
+  return found.sort(newestFirst);
 }
 
 function storedKeys() {
