@@ -1,12 +1,17 @@
-// Draws values under the token masks of schemas: schema_samples TOKENIZER_FOLDER COUNT SEED <
-// SCHEMAS reads one schema a line and writes COUNT lines of JSON for each, or one line "!" and the
-// reason for a schema that is refused.
+// Draws values under the token masks of schemas: schema_samples values|calls TOKENIZER_FOLDER COUNT
+// SEED < SCHEMAS reads one schema a line and writes COUNT lines of JSON for each, values of the
+// schema or the arguments of calls of a tool with these parameters, or one line "!" and the reason
+// for a schema that is refused.
 #include "base/error.h"
+#include "text/chat.h"
 #include "text/json_schema.h"
 #include "text/json_value.h"
+#include "text/output_parser.h"
+#include "text/reply_grammar.h"
 #include "text/token_mask.h"
 #include "text/tokenizer.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <iostream>
@@ -76,6 +81,45 @@ std::string sample(const Tokenizer& tokenizer, GrammarMasks& masks, std::mt19937
   return "?";
 }
 
+// The arguments of the call in a reply that must have one.
+std::string sample_call(const Tokenizer& tokenizer, ReplyGrammar& grammar,
+                        std::mt19937_64& random) {
+  ReplyConstraint constraint(grammar, Channel::kContent);
+  Reply reply;
+  OutputParser parser(tokenizer.special(), Channel::kContent,
+                      [&](const ReplyEvent& event) { reply.add(event); });
+  std::string text;  // Since the last control token.
+  for (size_t count = 0; count < kTokensMax && !constraint.finished(); ++count) {
+    const std::vector<TokenId> ids = allowed(constraint.mask());
+    if (ids.empty()) return "no token may follow";
+    const bool hurry = count > 100;
+    const TokenId close = tokenizer.special().close;
+    const bool may_close = std::ranges::find(ids, close) != ids.end();
+    const bool closes = may_close && random() % 100 < (hurry ? 98 : 25);
+    const bool structure = ids.size() < 3;  // The format has little choice there.
+    const TokenId id = closes      ? close
+                       : structure ? ids[random() % ids.size()]
+                                   : draw(tokenizer, text, ids, hurry, random);
+    constraint.push(id);
+    parser.push(id, tokenizer.bytes(id));
+    text = tokenizer.is_special(id) ? "" : text + std::string(tokenizer.bytes(id));
+  }
+  if (!constraint.finished()) return "?";
+  parser.finish();
+  return reply.calls.size() == 1 ? reply.calls[0].arguments : "no call";
+}
+
+void sample_calls(const Tokenizer& tokenizer, const TokenTree& tree, const std::string& line,
+                  int count, std::mt19937_64& random) {
+  const ChatRequest request = parse_chat_request(fmt::format(
+      R"({{"messages":[{{"role":"user","content":"x"}}],"reasoning_effort":"none",)"
+      R"("tool_choice":"required","parallel_tool_calls":false,"tools":[{{"type":"function",)"
+      R"("function":{{"name":"f","strict":true,"parameters":{}}}}}]}})",
+      line));
+  ReplyGrammar grammar(tokenizer, tree, request);
+  for (int i = 0; i < count; ++i) fmt::print("{}\n", sample_call(tokenizer, grammar, random));
+}
+
 void sample_schema(const Tokenizer& tokenizer, const TokenTree& tree, const std::string& line,
                    int count, std::mt19937_64& random) {
   const JsonParse parsed = parse_json(line);
@@ -90,16 +134,19 @@ void sample_schema(const Tokenizer& tokenizer, const TokenTree& tree, const std:
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    std::fputs("usage: schema_samples TOKENIZER_FOLDER COUNT SEED < SCHEMAS\n", stderr);
+  const std::string_view what = argc == 5 ? argv[1] : "";
+  if (what != "values" && what != "calls") {
+    std::fputs("usage: schema_samples values|calls TOKENIZER_FOLDER COUNT SEED < SCHEMAS\n",
+               stderr);
     return 2;
   }
-  const Tokenizer tokenizer{std::filesystem::path(argv[1])};
+  const Tokenizer tokenizer{std::filesystem::path(argv[2])};
   const TokenTree tree(tokenizer);
-  std::mt19937_64 random(std::stoull(argv[3]));
+  std::mt19937_64 random(std::stoull(argv[4]));
+  const auto sample = what == "calls" ? sample_calls : sample_schema;
   for (std::string line; std::getline(std::cin, line);) {
     try {
-      sample_schema(tokenizer, tree, line, std::stoi(argv[2]), random);
+      sample(tokenizer, tree, line, std::stoi(argv[3]), random);
     } catch (const Error& error) {
       fmt::print("!{}\n", error.what());
     }
