@@ -29,6 +29,8 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == '\x7f'; }
+
 // Nothing for a percent sign without two digits.
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string decoded;
@@ -162,7 +164,7 @@ void HttpRequestReader::read_target(std::string_view target) {
   }
   const size_t question = std::min(target.find('?'), target.size());
   const std::optional<std::string> path = percent_decoded(target.substr(0, question));
-  if (!path || path->find('\0') != std::string::npos ||
+  if (!path || std::ranges::any_of(*path, is_control) ||
       text::find_invalid_utf8(*path) != std::string_view::npos) {
     return refuse(400, "the path of the request is no text after its percent signs are decoded");
   }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>  // Boost 1.74 needs it and forgets it.
@@ -51,6 +53,7 @@ struct HttpServer::Impl {
   void stop();
   void close_all();
   void remove(const Connection* connection);
+  void check_answered();
 
   const HttpLimits limits;
   const Refusal refusal;
@@ -64,6 +67,11 @@ struct HttpServer::Impl {
   bool closing = false;   // and those under way are given up.
   uint16_t bound_port = 0;
   std::thread thread{};
+
+  // For other threads.
+  std::mutex mutex;
+  std::condition_variable answered;
+  bool all_answered = false;  // And no more will be asked.
 };
 
 /// One client: reads a request, lets a thread of its own answer it, sends the answer, and so on.
@@ -82,6 +90,7 @@ class HttpServer::Impl::Connection {
   [[nodiscard]] bool waits_for_request() const {
     return state_ == State::kIdle || state_ == State::kReading;
   }
+  [[nodiscard]] bool is_answering() const { return state_ == State::kAnswering; }
   void close();
 
  private:
@@ -270,6 +279,7 @@ void HttpServer::Impl::Connection::on_answered(bool keep_alive) {
   if (state_ == State::kClosed) return;
   if (keep_alive && !server_.stopping) return begin_request();
   leave();
+  server_.check_answered();
 }
 
 // A connection that is closed while the client sends would lose what it has not read of the answer.
@@ -288,6 +298,7 @@ void HttpServer::Impl::Connection::close() {
   socket_.close(ignored);
   clear_deadline();
   outbox_.close();
+  server_.check_answered();
 }
 
 void HttpServer::Impl::Connection::set_deadline(Clock::time_point deadline) {
@@ -324,6 +335,11 @@ uint16_t HttpServer::port() const { return impl_->bound_port; }
 
 void HttpServer::stop_accepting() {
   asio::post(impl_->io, [impl = impl_.get()] { impl->stop(); });
+}
+
+bool HttpServer::wait_until_answered(Nanos timeout) {
+  std::unique_lock lock(impl_->mutex);
+  return impl_->answered.wait_for(lock, timeout, [this] { return impl_->all_answered; });
 }
 
 void HttpServer::Impl::listen(const std::string& host, uint16_t port) {
@@ -391,6 +407,15 @@ void HttpServer::Impl::stop() {
   for (const auto& connection : connections) {
     if (connection->waits_for_request()) connection->close();
   }
+  check_answered();
+}
+
+void HttpServer::Impl::check_answered() {
+  const auto is_answering = [](const auto& connection) { return connection->is_answering(); };
+  if (!stopping || std::ranges::any_of(connections, is_answering)) return;
+  const std::lock_guard lock(mutex);
+  all_answered = true;
+  answered.notify_all();
 }
 
 void HttpServer::Impl::close_all() {

@@ -42,6 +42,9 @@ class HttpServer {
   /// Accepts no more connections and answers no more requests on those that are idle; answers under
   /// way go on. Any thread.
   void stop_accepting();
+  /// After that: waits until the answers under way have been sent. False when `timeout` was too
+  /// short.
+  bool wait_until_answered(Nanos timeout);
 
  private:
   struct Impl;

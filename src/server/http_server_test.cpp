@@ -391,10 +391,28 @@ TEST(HttpServer, StopsAcceptingButAnswersWhatIsUnderWay) {
   begun.get_future().wait();
   server.stop_accepting();
   EXPECT_EQ(idle.read_to_end(), "");
+  EXPECT_FALSE(server.wait_until_answered(milliseconds(1)));
   answer.set_value();
+  EXPECT_TRUE(server.wait_until_answered(kPatience));
   EXPECT_EQ(busy.read_answer().second, "done");
   busy.send(kGet);
   EXPECT_EQ(busy.read_to_end(), "");
+}
+
+TEST(HttpServer, ALongAnswerIsSentBeforeItStops) {
+  const std::string body(size_t{20} << 20, 'b');
+  std::promise<void> handled;
+  HttpServer server = make_server([&](const HttpRequest&, HttpReply& reply) {
+    reply.send({.body = body});
+    handled.set_value();
+  });
+  Client client(server);
+  client.send(kGet);
+  handled.get_future().wait();
+  server.stop_accepting();
+  auto read = std::async(std::launch::async, [&] { return client.read_answer().second.size(); });
+  EXPECT_TRUE(server.wait_until_answered(kPatience));
+  EXPECT_EQ(read.get(), body.size());
 }
 
 TEST(HttpServer, EndsWhileRequestsAreUnderWay) {

@@ -413,14 +413,15 @@ TEST(ChatStream, KeepsAliveAndTellsOfProgress) {
   const auto writer = chat_writer({.stream = true, .progress = true}, reply);
   writer->keep_alive({.waiting = true, .ahead = 2});
   writer->keep_alive({});
-  writer->progress({.waiting = true});
+  writer->progress({.waiting = true, .ahead = 1});
   writer->take(begun(40, 16));
   writer->progress({.rows = 24, .rows_of = 40, .seconds_left = 1.5});
   const std::vector<std::string> blocks = reply.blocks();
-  ASSERT_EQ(blocks.size(), 3);
+  ASSERT_EQ(blocks.size(), 4);
   EXPECT_EQ(blocks[0], ": waiting, 2 ahead");
   EXPECT_EQ(blocks[1], ": keep-alive");
-  Json chunk = Json::parse(blocks[2].substr(6));
+  EXPECT_EQ(blocks[2], ": waiting, 1 ahead");
+  Json chunk = Json::parse(blocks[3].substr(6));
   EXPECT_TRUE(chunk["prompt_progress"].contains("time_ms"));
   chunk["prompt_progress"].erase("time_ms");
   EXPECT_EQ(chunk["prompt_progress"],

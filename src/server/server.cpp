@@ -7,6 +7,12 @@
 #include <chrono>
 
 namespace sluice::server {
+namespace {
+
+// For clients to take the ends of their answers.
+constexpr Nanos kSendingTime = std::chrono::seconds(5);
+
+}  // namespace
 
 struct Server::Impl {
   Impl(const ServedModel& model, const LiveView& live, const ServerOptions& options)
@@ -56,6 +62,7 @@ uint16_t Server::port() const { return impl_->http.port(); }
 void Server::close(Nanos timeout) {
   impl_->http.stop_accepting();
   impl_->served.engine.close(timeout);
+  impl_->http.wait_until_answered(kSendingTime);
 }
 
 }  // namespace sluice::server
