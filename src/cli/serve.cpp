@@ -85,6 +85,11 @@ void ServeCommand::declare(OptionList& options) {
   options.describe_default("the name of its folder");
   options.flag({"strict-model", "", "refuse requests for a model of another name"},
                server_.strict_model);
+  options.flag(
+      {"strict-sampling", "",
+       "refuse chats that Moonshot's interface would: it has temperature 1, top_p 0.95, n 1 "
+       "and no penalties"},
+      server_.strict_sampling);
   options.bytes({"max-body", "SIZE", "of one request"}, server_.limits.body_bytes);
   options.number({"keep-alive", "SECONDS", "between signs of life in a stream"},
                  keep_alive_seconds_, {1, 3600});

@@ -54,4 +54,8 @@ void read_sampling(const Fields& fields, uint32_t vocab, ReplyOrder& order);
 /// read_sampling(). Any number from 1 on, since clients send more than there is room for.
 void read_max_tokens(const Fields& fields, std::string_view key, ReplyOrder& order);
 
+/// Throws Error(kInvalidInput) for sampling that Moonshot's own interface to K3 refuses, which has
+/// one temperature, one top_p, one choice and no penalties.
+void check_vendor_sampling(const Fields& fields);
+
 }  // namespace sluice::server

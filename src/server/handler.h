@@ -16,7 +16,8 @@ struct HandlerContext {
   Metrics& metrics;
   const LiveView& live;
   WritingOptions writing{};
-  bool strict_model = false;  ///< A request for another model is refused.
+  bool strict_model = false;     ///< A request for another model is refused,
+  bool strict_sampling = false;  ///< and so is a chat that Moonshot would not sample so.
 };
 
 /// Answers one request. Throws Error(kInvalidInput), which begins with the field, for a request

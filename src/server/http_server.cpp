@@ -118,7 +118,7 @@ class HttpServer::Impl::Connection {
   void go_on();
   void parse();
   void dispatch();
-  void refuse(const HttpRefusal& refusal);
+  void refuse(const HttpRefusal& why);
   void wake();
   void flush();
   void write();
@@ -231,11 +231,11 @@ void HttpServer::Impl::Connection::dispatch() {
   go_on();
 }
 
-void HttpServer::Impl::Connection::refuse(const HttpRefusal& refusal) {
+void HttpServer::Impl::Connection::refuse(const HttpRefusal& why) {
   state_ = State::kAnswering;
   clear_deadline();
   HttpAnswer answer(outbox_, {});
-  answer.send({.status = refusal.status, .body = server_.refusal(refusal.status, refusal.message)});
+  answer.send({.status = why.status, .body = server_.refusal(why.status, why.message)});
   answer.finish();
 }
 

@@ -74,6 +74,7 @@ void handle_chat_completions(const HandlerContext& context, const HttpRequest& r
   if (const std::optional<Problem> problem = wrong_model(context, Fields(body))) {
     return reply.send(problem_response(*problem, Dialect::kOpenAi));
   }
+  if (context.strict_sampling) check_vendor_sampling(Fields(body));
   const ServedModel& model = context.model;
   ChatCompletion completion = read_chat_completion(body, model.tokenizer);
   const auto writer = make_chat_writer(std::move(completion.form), new_answer(model, "chatcmpl-"),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <limits>
 
 #include <fmt/format.h>
@@ -135,6 +136,22 @@ void read_max_tokens(const Fields& fields, std::string_view key, ReplyOrder& ord
   if (!most) return;
   order.max_tokens = static_cast<uint32_t>(std::min(*most, kTokensMax));
   if (*most < order.min_tokens) fields.refuse("min_tokens", fmt::format("is above {}", key));
+}
+
+void check_vendor_sampling(const Fields& fields) {
+  const auto only = [&](std::string_view key, std::initializer_list<double> allowed) {
+    constexpr double kAny = 1e9;
+    const std::optional<double> value = fields.number(key, -kAny, kAny);
+    if (!value || std::ranges::find(allowed, *value) != allowed.end()) return;
+    fields.refuse(key,
+                  fmt::format("must be {}, since the server was started with --strict-sampling",
+                              *allowed.begin()));
+  };
+  only("temperature", {1});
+  only("top_p", {0.95, 1});
+  only("n", {1});
+  only("presence_penalty", {0});
+  only("frequency_penalty", {0});
 }
 
 }  // namespace sluice::server

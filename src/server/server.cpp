@@ -22,7 +22,8 @@ struct Server::Impl {
                 .metrics = metrics,
                 .live = live,
                 .writing = options.writing,
-                .strict_model = options.strict_model},
+                .strict_model = options.strict_model,
+                .strict_sampling = options.strict_sampling},
         router(context, rules),
         on_answered(options.on_answered),
         http(

@@ -29,7 +29,8 @@ struct ServerOptions {
   AccessRules access{};
   HttpLimits limits{};
   WritingOptions writing{};
-  bool strict_model = false;  ///< Requests must name the model that is served.
+  bool strict_model = false;     ///< Requests must name the model that is served,
+  bool strict_sampling = false;  ///< and chats be sampled as Moonshot's interface does.
   /// Told of every request that reached the server whole; may be empty. Called by any thread.
   std::function<void(const AnsweredRequest&)> on_answered{};
 };

@@ -155,6 +155,22 @@ class Refusals(ServerTest):
                 self.refused(path, body)
 
 
+class StrictSampling(ServerTest):
+    OPTIONS = ('--context', 2048, '--strict-sampling')
+
+    def test_what_the_interface_of_the_vendor_refuses(self):
+        for field, value in (('temperature', 1.1), ('temperature', 2.0), ('temperature', -0.1),
+                             ('temperature', 0), ('top_p', 0.8), ('presence_penalty', 0.5),
+                             ('frequency_penalty', 0.5), ('n', 2)):
+            error = self.refused(CHAT, {'messages': user('x'), field: value}, param=field)
+            self.assertIn('--strict-sampling', error['message'])
+
+    def test_what_it_has(self):
+        for fields in ({}, {'temperature': 1, 'top_p': 0.95, 'n': 1, 'presence_penalty': 0},
+                       {'temperature': None, 'top_p': 1}):
+            self.server.post(CHAT, {'messages': user('x'), 'max_tokens': 2, **fields})
+
+
 class Messages(ServerTest):
     OPTIONS = ('--context', 2048)
 
