@@ -69,7 +69,9 @@ std::vector<TokenId> stop_ids(const AnswerSettings& settings, const model::Model
   std::vector<TokenId> ids = settings.stop_ids;
   if (settings.ignore_eos) return ids;
   if (shape.eos >= 0) ids.push_back(TokenId{shape.eos});
-  if (tokenizer != nullptr) std::ranges::copy(end_ids(*tokenizer), std::back_inserter(ids));
+  if (tokenizer != nullptr) {
+    std::ranges::copy(tokenizer->special().ends(), std::back_inserter(ids));
+  }
   return ids;
 }
 

@@ -63,9 +63,4 @@ text::Channel first_channel(std::string_view effort) {
                                                   : text::Channel::kReasoning;
 }
 
-std::vector<TokenId> end_ids(const text::Tokenizer& tokenizer) {
-  const text::SpecialIds& ids = tokenizer.special();
-  return {ids.end_of_msg, ids.eos, ids.eot};
-}
-
 }  // namespace sluice::cli

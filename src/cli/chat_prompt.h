@@ -32,7 +32,5 @@ void check_vocabulary(const text::Tokenizer& tokenizer, uint32_t vocab, const st
                                                std::string_view effort);
 /// The channel that encode_chat() leaves open.
 [[nodiscard]] text::Channel first_channel(std::string_view effort);
-/// The tokens that end an answer.
-[[nodiscard]] std::vector<TokenId> end_ids(const text::Tokenizer& tokenizer);
 
 }  // namespace sluice::cli

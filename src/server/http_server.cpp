@@ -63,8 +63,9 @@ struct HttpServer::Impl {
   tcp::acceptor acceptor{io};
   asio::steady_timer accept_timer{io};
   std::vector<std::unique_ptr<Connection>> connections{};
-  bool stopping = false;  // No request is begun any more,
-  bool closing = false;   // and those under way are given up.
+  uint64_t held_bytes = 0;  // Of all requests that are there.
+  bool stopping = false;    // No request is begun any more,
+  bool closing = false;     // and those under way are given up.
   uint16_t bound_port = 0;
   std::thread thread{};
 
@@ -91,6 +92,7 @@ class HttpServer::Impl::Connection {
     return state_ == State::kIdle || state_ == State::kReading;
   }
   [[nodiscard]] bool is_answering() const { return state_ == State::kAnswering; }
+  [[nodiscard]] size_t held_bytes() const { return held_; }
   void close();
 
  private:
@@ -113,6 +115,7 @@ class HttpServer::Impl::Connection {
   }
 
   void begin_request();
+  void hold(size_t bytes);
   void read();
   void on_read(error_code error, size_t bytes);
   void go_on();
@@ -140,6 +143,7 @@ class HttpServer::Impl::Connection {
   bool reading_ = false;
   bool ended_ = false;  // The client sends nothing more.
   std::optional<HttpRequestReader> reader_{};
+  size_t held_ = 0;            // Bytes of the request.
   Clock::time_point began_{};  // The request.
 
   HttpOutbox outbox_{server_.limits.unsent_bytes, [this] { wake(); }};
@@ -150,8 +154,15 @@ class HttpServer::Impl::Connection {
   std::thread thread_{};  // Of the handler.
 };
 
+// So many bytes of its request.
+void HttpServer::Impl::Connection::hold(size_t bytes) {
+  server_.held_bytes += bytes;
+  server_.held_bytes -= std::exchange(held_, bytes);
+}
+
 void HttpServer::Impl::Connection::begin_request() {
   state_ = State::kIdle;
+  hold(0);
   reader_.emplace(HttpRequestReader::Limits{.body_bytes = server_.limits.body_bytes,
                                             .header_bytes = server_.limits.header_bytes});
   set_deadline(Clock::now() + server_.limits.idle_time);
@@ -198,8 +209,14 @@ void HttpServer::Impl::Connection::parse() {
     set_deadline(began_ + server_.limits.header_time);
   }
   const bool had_head = reader_->head_read();
-  received_.erase(0, reader_->take(received_));
+  const size_t taken = reader_->take(received_);
+  received_.erase(0, taken);
+  hold(held_ + taken);
   if (reader_->refusal()) return refuse(*reader_->refusal());
+  if (server_.held_bytes > server_.limits.all_bodies_bytes) {
+    return refuse(
+        {.status = 503, .message = "the server holds too many large requests; try later"});
+  }
   if (reader_->done()) return dispatch();
   if (ended_) return refuse({.status = 400, .message = "the request ends before it is whole"});
   if (!had_head && reader_->head_read()) {
@@ -285,6 +302,8 @@ void HttpServer::Impl::Connection::on_answered(bool keep_alive) {
 // A connection that is closed while the client sends would lose what it has not read of the answer.
 void HttpServer::Impl::Connection::leave() {
   state_ = State::kLeaving;
+  reader_.reset();
+  hold(0);
   error_code ignored;
   socket_.shutdown(tcp::socket::shutdown_send, ignored);
   received_.clear();
@@ -426,6 +445,7 @@ void HttpServer::Impl::close_all() {
 }
 
 void HttpServer::Impl::remove(const Connection* connection) {
+  held_bytes -= connection->held_bytes();
   std::erase_if(connections, [&](const auto& other) { return other.get() == connection; });
   if (closing && connections.empty()) work.reset();
 }

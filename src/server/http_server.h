@@ -12,6 +12,7 @@ namespace sluice::server {
 
 struct HttpLimits {
   uint64_t body_bytes = 128u << 20;
+  uint64_t all_bodies_bytes = 512u << 20;  ///< Of all requests that are there; more get a 503.
   uint32_t header_bytes = 64u << 10;
   uint32_t connections = 512;                    ///< More are closed with a 503 at once.
   Nanos header_time = std::chrono::seconds(10);  ///< From the first byte of a request to its end,

@@ -370,6 +370,31 @@ TEST(HttpServer, TurnsConnectionsAwayWhenItIsFull) {
   EXPECT_EQ(status_of(second.read_answer().first), 200);
 }
 
+TEST(HttpServer, BoundsTheBodiesOfAllRequests) {
+  std::promise<void> arrived, answer;
+  const std::shared_future<void> may_answer = answer.get_future().share();
+  std::atomic<int> handled = 0;
+  const HttpServer server = make_server(
+      [&](const HttpRequest& request, HttpReply& reply) {
+        if (handled++ == 0) arrived.set_value();
+        may_answer.wait();
+        echo(request, reply);
+      },
+      {.all_bodies_bytes = 300});
+  const std::string request =
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n" + std::string(100, 'x');
+  Client first(server);
+  first.send(request);
+  arrived.get_future().wait();
+  Client second(server);
+  second.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200\r\n\r\n" + std::string(200, 'x'));
+  EXPECT_EQ(status_of(second.read_to_end()), 503);
+  answer.set_value();
+  EXPECT_EQ(status_of(first.read_answer().first), 200);
+  first.send(request);
+  EXPECT_EQ(status_of(first.read_answer().first), 200);
+}
+
 TEST(HttpServer, ARequestThatGetsNoAnswerIsAnError) {
   const HttpServer server = make_server([](const HttpRequest&, HttpReply&) {});
   Client client(server);

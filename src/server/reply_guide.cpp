@@ -45,7 +45,7 @@ class ReplyGuide final : public engine::TokenGuide {
       end_of_thinking_ = end_of_thinking(model.tokenizer);
     }
     endings_ = order.stop_ids;
-    for (const TokenId id : end_ids(model.tokenizer)) endings_.push_back(id);
+    for (const TokenId id : model.tokenizer.special().ends()) endings_.push_back(id);
   }
 
   std::span<const uint64_t> allowed() override {

@@ -13,18 +13,16 @@ Channel opened_channel(const text::ChatRequest& chat) {
   return chat.thinking && !chat.continue_final_message ? Channel::kReasoning : Channel::kContent;
 }
 
-std::vector<TokenId> end_ids(const text::Tokenizer& tokenizer) {
-  const text::SpecialIds& ids = tokenizer.special();
-  return {ids.end_of_msg, ids.eos, ids.eot};
-}
-
 ReplyReader::ReplyReader(const ReplyOrder& order, const text::Tokenizer& tokenizer, Sink sink)
     : tokenizer_(tokenizer),
       sink_(std::move(sink)),
       include_stop_(order.include_stop),
       stop_ids_(order.stop_ids),
       stops_(order.stops) {
-  if (!order.ignore_eos) end_ids_ = end_ids(tokenizer);
+  if (!order.ignore_eos) {
+    const auto ends = tokenizer.special().ends();
+    end_ids_.assign(ends.begin(), ends.end());
+  }
   if (!order.chat) return;
   channel_ = opened_channel(*order.chat);
   parser_.emplace(tokenizer.special(), channel_, [this](const ReplyEvent& event) { take(event); });

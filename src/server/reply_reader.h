@@ -15,9 +15,6 @@
 
 namespace sluice::server {
 
-/// The tokens that end a reply of themselves.
-[[nodiscard]] std::vector<TokenId> end_ids(const text::Tokenizer& tokenizer);
-
 /// Reads one reply token by token: what it says, and when it is over. The engine's thread and the
 /// one that writes the answer have one each and come to the same. Not thread-safe.
 class ReplyReader {

@@ -49,7 +49,8 @@ const std::vector<TokenId>& prompt_of(const ReplyOrder& order, uint32_t reply) {
 
 std::vector<engine::EngineRequest> requests_of(const ServedModel& model, const ReplyOrder& order) {
   std::vector<TokenId> stop_ids = order.stop_ids;
-  if (!order.ignore_eos) std::ranges::copy(end_ids(model.tokenizer), std::back_inserter(stop_ids));
+  if (!order.ignore_eos)
+    std::ranges::copy(model.tokenizer.special().ends(), std::back_inserter(stop_ids));
   std::vector<engine::EngineRequest> requests;
   for (uint32_t reply = 0; reply < order.replies(); ++reply) {
     engine::EngineRequest& request = requests.emplace_back();

@@ -1,6 +1,7 @@
 #pragma once
 #include "base/types.h"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,6 +20,9 @@ struct SpecialIds {
   TokenId open, close, sep;  ///< Frame the tags of the chat markup.
   TokenId eot;
   TokenId unk, pad;
+
+  /// Those that end an answer.
+  [[nodiscard]] std::array<TokenId, 3> ends() const { return {end_of_msg, eos, eot}; }
 };
 
 /// The 256 tokens after the ordinary ones, and where their spellings occur in text. Immutable; any
