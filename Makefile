@@ -2,6 +2,8 @@
 # in build/ only. Everyday work uses the presets directly; CONTRIBUTING.md lists the commands.
 
 JOBS ?= 2
+# Some tests wait more than they compute.
+TEST_JOBS ?= 3
 SLUICE := build/demo/bin/sluice
 
 .PHONY: help demo test bench fmt
@@ -23,13 +25,13 @@ test:
 	@tools/install-packages demo test
 	cmake --preset dev
 	cmake --build --preset dev -j $(JOBS)
-	ctest --preset dev -j $(JOBS)
+	ctest --preset dev -j $(TEST_JOBS)
 	cmake --preset aarch64
 	cmake --build --preset aarch64 -j $(JOBS)
 	ctest --preset aarch64 -j $(JOBS)
 	cmake --preset release
 	cmake --build --preset release -j $(JOBS)
-	ctest --preset release -j $(JOBS)
+	ctest --preset release -j $(TEST_JOBS)
 
 bench:
 	@tools/install-packages demo test
