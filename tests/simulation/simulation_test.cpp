@@ -46,7 +46,7 @@ uint64_t from_environment(const char* name, uint64_t otherwise) {
 template <class Test>
 void for_each_seed(Test test) {
   const uint64_t first = from_environment("SLUICE_SIMULATION_FIRST_SEED", 1);
-  const uint64_t count = from_environment("SLUICE_SIMULATION_SEEDS", 100);
+  const uint64_t count = from_environment("SLUICE_SIMULATION_SEEDS", SEEDS);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const std::string repeat =
         fmt::format("SLUICE_SIMULATION_FIRST_SEED={} SLUICE_SIMULATION_SEEDS=1 repeats it", seed);
