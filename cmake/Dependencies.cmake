@@ -46,9 +46,6 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)  # For tests, also those o
 find_program(MOLD mold)  # Links the test programs in a part of the time.
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
-  if(SLUICE_PRECOMPILE)
-    # Else it leaves whatever uses a precompiled header to the compiler.
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
-  endif()
+  # Else it leaves whatever uses a precompiled header to the compiler.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()

@@ -26,26 +26,21 @@ if(SLUICE_FUZZ)
   target_link_options(sluice_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Headers that take long to read and that most files include, compiled once. Only in builds besides the optimised one:
-# that one shows whether each file includes what it uses.
+# Headers that take long to read and that most files include, compiled once: GoogleTest's for tests, and others in builds
+# besides the optimised one, which shows whether each file includes what it uses.
 if(SLUICE_PRECOMPILE)
-  file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
   add_library(sluice_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
   target_link_libraries(sluice_precompiled PRIVATE sluice_flags)
   target_precompile_headers(sluice_precompiled PRIVATE
     <algorithm> <chrono> <functional> <map> <memory> <optional> <string> <utility> <variant> <vector> <fmt/format.h>)
-  if(SLUICE_TESTS)
-    add_library(sluice_precompiled_test OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(sluice_precompiled_test PRIVATE sluice_flags GTest::gtest GTest::gmock)
-    target_precompile_headers(sluice_precompiled_test PRIVATE
-      <string> <vector> <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
-  endif()
 endif()
-function(use_precompiled target source)
-  if(SLUICE_PRECOMPILE)
-    target_precompile_headers(${target} REUSE_FROM ${source})
-  endif()
-endfunction()
+if(SLUICE_TESTS)
+  file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/precompiled_test.cpp CONTENT "")
+  add_library(sluice_precompiled_test OBJECT ${PROJECT_BINARY_DIR}/precompiled_test.cpp)
+  target_link_libraries(sluice_precompiled_test PRIVATE sluice_flags GTest::gtest GTest::gmock)
+  target_precompile_headers(sluice_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
 
 # sluice_test(NAME SOURCES file... [DEPS target...] [LABELS label...] [TIMEOUT seconds]): a GoogleTest program.
 # Each of its cases is a ctest test "NAME:Suite.Case". docs/testing.md says what the labels mean.
@@ -62,7 +57,7 @@ function(sluice_test name)
     sluice_flags ${arg_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE
     SLUICE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" SLUICE_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  use_precompiled(${name} sluice_precompiled_test)
+  target_precompile_headers(${name} REUSE_FROM sluice_precompiled_test)
   # gtest_discover_tests() writes its properties into a script, where a bare list would fall apart.
   string(REPLACE ";" "\\;" labels "${arg_LABELS}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST TEST_PREFIX "${name}:"
@@ -82,8 +77,8 @@ function(sluice_module name)
   if(sources)
     add_library(sluice_${name} STATIC ${sources})
     target_link_libraries(sluice_${name} PUBLIC sluice_flags ${deps} PRIVATE ${arg_LINK})
-    if(NOT name STREQUAL kernels)  # Their files have flags of their own and may share no code.
-      use_precompiled(sluice_${name} sluice_precompiled)
+    if(SLUICE_PRECOMPILE AND NOT name STREQUAL kernels)  # Their files have flags of their own and may share no code.
+      target_precompile_headers(sluice_${name} REUSE_FROM sluice_precompiled)
     endif()
   else()
     add_library(sluice_${name} INTERFACE)
