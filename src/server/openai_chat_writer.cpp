@@ -27,14 +27,14 @@ class ChatWriter : public ReplyWriter {
     if (const auto* seen = std::get_if<TokenSeen>(&update.what)) {
       take_token(update.choice, *seen);
     } else if (const auto* event = std::get_if<ReplyEvent>(&update.what)) {
-      take_shown(update.choice, *event);
+      const bool hidden = event->kind == ReplyEvent::Kind::kReasoning && !form_.reasoning;
+      if (!hidden) take_event(update.choice, *event);
     } else if (const auto* ended = std::get_if<ReplyEnded>(&update.what)) {
       take_end(update.choice, *ended);
     }
   }
 
  protected:
-  // Of any kind but kReasoningWasContent.
   virtual void take_event(uint32_t choice, const ReplyEvent& event) = 0;
   virtual void take_end(uint32_t choice, const ReplyEnded& ended) = 0;
 
@@ -67,17 +67,6 @@ class ChatWriter : public ReplyWriter {
     if (form_.common.logprobs && seen.channel == text::Channel::kContent) {
       untold_[choice].logprobs.push_back(logprob_json(tokenizer_, seen.chosen));
     }
-  }
-
-  // Reasoning that was meant as the answer stays where a stream has shown it, also in a whole
-  // answer.
-  void take_shown(uint32_t choice, const ReplyEvent& event) {
-    using Kind = ReplyEvent::Kind;
-    if (event.kind == Kind::kReasoning && !form_.reasoning) return;
-    if (event.kind == Kind::kReasoningWasContent) {
-      return take_event(choice, {Kind::kContent, event.text});
-    }
-    take_event(choice, event);
   }
 
   const text::Tokenizer& tokenizer_;
@@ -204,7 +193,7 @@ class StreamedChatWriter final : public ChatWriter {
       case ReplyEvent::Kind::kArguments:
         return write_call(choice, event.call,
                           json_object({{"function", json_object({{"arguments", event.text}})}}));
-      case ReplyEvent::Kind::kReasoningWasContent:
+      case ReplyEvent::Kind::kReasoningWasContent:  // ReplyReader tells it as content.
       case ReplyEvent::Kind::kCallEnded:
         break;
     }

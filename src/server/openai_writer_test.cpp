@@ -93,7 +93,7 @@ std::vector<Story> stories() {
       {"a stop id", {begun(7, 0), content("x"), ended({.stop_id = TokenId{42}, .generated = 2})}},
       {"reasoning that was meant as the answer",
        {begun(7, 0), event(Kind::kReasoning, "plan "), event(Kind::kReasoning, "Hello"),
-        event(Kind::kReasoningWasContent, "Hello"), ended({.generated = 3, .reasoning = 3})}},
+        event(Kind::kContent, "Hello"), ended({.generated = 3, .reasoning = 3})}},
       {"nothing", {begun(7, 7), ended({.generated = 1})}},
   };
 }

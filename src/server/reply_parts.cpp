@@ -11,7 +11,6 @@ void ReplyParts::add(const text::ReplyEvent& event) {
       grow_kind(ReplyPart::Kind::kReasoning, event.text);
       break;
     case Kind::kContent:
-    case Kind::kReasoningWasContent:
       grow_kind(ReplyPart::Kind::kText, event.text);
       break;
     case Kind::kCallBegun:
@@ -20,6 +19,7 @@ void ReplyParts::add(const text::ReplyEvent& event) {
     case Kind::kArguments:
       grow(event.text);
       break;
+    case Kind::kReasoningWasContent:  // ReplyReader tells it as content.
     case Kind::kCallEnded:
       break;
   }

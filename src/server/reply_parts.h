@@ -27,9 +27,7 @@ class ReplyPartSink {
 };
 
 /// Cuts a reply into parts. Reasoning and text are never empty, and a part ends where another
-/// begins or the reply ends: a call too, since only then it is clear that it was not cut off. Text
-/// of the reasoning that was meant as the answer comes once more, as text, so that a stream need
-/// not take anything back.
+/// begins or the reply ends: a call too, since only then it is clear that it was not cut off.
 class ReplyParts {
  public:
   /// `sink` must outlive this.

@@ -57,7 +57,7 @@ inline std::vector<ReplyStory> reply_stories() {
        {begun, event(Kind::kContent, "He"),
         ended({.end = text::ReplyEnd::kStopString, .stop_string = "llo"})}},
       {"reasoning that was meant as the answer",
-       {begun, event(Kind::kReasoning, "Hi"), event(Kind::kReasoningWasContent, "Hi"), ended({})}},
+       {begun, event(Kind::kReasoning, "Hi"), event(Kind::kContent, "Hi"), ended({})}},
       {"a call of one JSON text", call({"{", "\"a\": [1", ", 2]}"}, {})},
       {"a call without JSON", call({"{\"a", "\": oh"}, {})},
       {"a call of no object", call({"[1]"}, {})},
