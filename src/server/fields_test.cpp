@@ -20,16 +20,6 @@ using testing::Pair;
 
 constexpr uint32_t kVocab = 1000;
 
-std::string message_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kInvalidInput);
-    return error.what();
-  }
-  return "accepted";
-}
-
 ReplyOrder sampling_of(const std::string& json) {
   ReplyOrder order;
   const text::JsonValue body = parse_body(json);
@@ -39,8 +29,9 @@ ReplyOrder sampling_of(const std::string& json) {
 
 TEST(Fields, ABodyIsAJsonObject) {
   for (const std::string json : {"", "{", "[]", "1", "null", "{\"a\":NaN}", "{\"a\":\"\xFF\"}"}) {
-    const std::string message = message_of([&] { static_cast<void>(parse_body(json)); });
-    EXPECT_THAT(message, testing::StartsWith("request: ")) << json;
+    EXPECT_THAT([&] { static_cast<void>(parse_body(json)); },
+                testing::ThrowsMessage<Error>(testing::StartsWith("request: ")))
+        << json;
   }
 }
 
@@ -113,7 +104,8 @@ TEST(Fields, SaysWhichMemberIsWrongAndWhatItMustBe) {
   for (const Case& c : cases) {
     const text::JsonValue body = parse_body(fmt::format(R"({{"o":{{"a":{}}}}})", c.value));
     const Fields outer(body);
-    EXPECT_EQ(message_of([&] { c.read(*outer.object("o")); }), c.message) << c.value;
+    EXPECT_THAT([&] { c.read(*outer.object("o")); }, testing::ThrowsMessage<Error>(c.message))
+        << c.value;
   }
 }
 
@@ -192,8 +184,9 @@ TEST(Sampling, RefusesWhatCannotBeOrIsNotDone) {
       {R"({"skip_special_tokens":false})", "skip_special_tokens"},
   };
   for (const Case& c : cases) {
-    const std::string message = message_of([&] { static_cast<void>(sampling_of(c.json)); });
-    EXPECT_THAT(message, testing::StartsWith(c.field + ": ")) << c.json;
+    EXPECT_THAT([&] { static_cast<void>(sampling_of(c.json)); },
+                testing::ThrowsMessage<Error>(testing::StartsWith(c.field + ": ")))
+        << c.json;
   }
 }
 
@@ -209,10 +202,10 @@ TEST(Sampling, TakesAnyNumberOfTokensFromOneOn) {
   EXPECT_EQ(most(R"({"max_tokens":1})"), 1);
   EXPECT_EQ(most(R"({"max_tokens":131072,"min_tokens":131072})"), 131072);
   EXPECT_EQ(most(R"({"max_tokens":9007199254740993})"), UINT32_MAX);
-  EXPECT_EQ(message_of([&] { most(R"({"max_tokens":0})"); }),
-            "max_tokens: must be a whole number of at least 1");
-  EXPECT_EQ(message_of([&] { most(R"({"max_tokens":4,"min_tokens":5})"); }),
-            "min_tokens: is above max_tokens");
+  EXPECT_THAT([&] { most(R"({"max_tokens":0})"); },
+              testing::ThrowsMessage<Error>("max_tokens: must be a whole number of at least 1"));
+  EXPECT_THAT([&] { most(R"({"max_tokens":4,"min_tokens":5})"); },
+              testing::ThrowsMessage<Error>("min_tokens: is above max_tokens"));
 }
 
 }  // namespace

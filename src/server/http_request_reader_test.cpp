@@ -2,7 +2,8 @@
 // network cuts a request into parts could change what is read.
 #include "server/http_request_reader.h"
 
-#include <algorithm>
+#include "server/read_in_parts.h"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,27 +15,8 @@ namespace {
 
 constexpr HttpRequestReader::Limits kLimits{.body_bytes = 16, .header_bytes = 200};
 
-struct Outcome {
-  HttpRequestReader reader{kLimits};
-  std::string left{};
-
-  [[nodiscard]] int status() const {
-    if (reader.refusal()) return reader.refusal()->status;
-    return reader.done() ? 200 : 0;
-  }
-};
-
-// Feeds the bytes in parts of this size.
-Outcome read_in_parts(std::string_view bytes, size_t part) {
-  Outcome outcome;
-  HttpRequestReader& reader = outcome.reader;
-  while (!bytes.empty() && !reader.done() && !reader.refusal()) {
-    outcome.left += bytes.substr(0, part);
-    bytes.remove_prefix(std::min(part, bytes.size()));
-    outcome.left.erase(0, reader.take(outcome.left));
-  }
-  outcome.left += bytes;
-  return outcome;
+FirstRequest read(std::string_view bytes, size_t part = 1000) {
+  return read_in_parts(bytes, part, kLimits);
 }
 
 const std::string kPost = "POST /p HTTP/1.1\r\nHost: a\r\n";
@@ -103,7 +85,7 @@ TEST(HttpRequestReader, FramingIsTheSameAtEverySplit) {
   for (const FramingCase& test : kFraming) {
     for (const size_t part : {size_t{1}, size_t{2}, size_t{7}, test.bytes.size()}) {
       SCOPED_TRACE(testing::Message() << test.name << ", parts of " << part);
-      const Outcome outcome = read_in_parts(test.bytes, part);
+      const FirstRequest outcome = read(test.bytes, part);
       EXPECT_EQ(outcome.status(), test.status)
           << (outcome.reader.refusal() ? outcome.reader.refusal()->message : "");
       EXPECT_EQ(outcome.reader.request().body, test.status == 200 ? test.body : "");
@@ -113,14 +95,14 @@ TEST(HttpRequestReader, FramingIsTheSameAtEverySplit) {
 
 TEST(HttpRequestReader, LeavesWhatFollowsTheRequest) {
   for (const size_t part : {1, 5, 1000}) {
-    const Outcome outcome = read_in_parts(kPost + "Content-Length: 1\r\n\r\na" + kGet, part);
+    const FirstRequest outcome = read(kPost + "Content-Length: 1\r\n\r\na" + kGet, part);
     EXPECT_EQ(outcome.reader.request().body, "a");
     EXPECT_EQ(outcome.left, kGet);
   }
 }
 
 TEST(HttpRequestReader, ReadsTheHead) {
-  const Outcome outcome = read_in_parts(
+  const FirstRequest outcome = read(
       "PUT /p?a=%20b HTTP/1.1\r\nHOST: a\r\nX-One:  1 \r\nx-one: 2\r\nExpect: 100-continue\r\n"
       "Content-Length: 1\r\n\r\n",
       1000);
@@ -137,7 +119,7 @@ TEST(HttpRequestReader, ReadsTheHead) {
 }
 
 TEST(HttpRequestReader, TrailersAreNoHeaders) {
-  const Outcome outcome = read_in_parts(kChunked + "0\r\nAuthorization: Bearer k\r\n\r\n", 1000);
+  const FirstRequest outcome = read(kChunked + "0\r\nAuthorization: Bearer k\r\n\r\n");
   EXPECT_EQ(outcome.status(), 200);
   EXPECT_EQ(outcome.reader.request().header("authorization"), nullptr);
 }
@@ -154,7 +136,7 @@ TEST(HttpRequestReader, TellsWhetherTheConnectionStays) {
       {"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", true},
   };
   for (const Case& test : cases) {
-    EXPECT_EQ(read_in_parts(test.head, 1000).reader.keep_alive(), test.stays) << test.head;
+    EXPECT_EQ(read(test.head).reader.keep_alive(), test.stays) << test.head;
   }
 }
 
@@ -176,8 +158,7 @@ TEST(HttpRequestReader, ReadsTargets) {
   };
   for (const Case& test : cases) {
     SCOPED_TRACE(test.target);
-    const Outcome outcome =
-        read_in_parts("GET " + test.target + " HTTP/1.1\r\nHost: a\r\n\r\n", 1000);
+    const FirstRequest outcome = read("GET " + test.target + " HTTP/1.1\r\nHost: a\r\n\r\n");
     ASSERT_EQ(outcome.status(), 200);
     const HttpRequest& request = outcome.reader.request();
     EXPECT_EQ(request.path, test.path);
@@ -186,7 +167,7 @@ TEST(HttpRequestReader, ReadsTargets) {
   }
   for (const std::string target :
        {"/%", "/%4", "/%4x", "/%zz", "/%00", "/%1b", "/%ff", "/%+1", "p", "?p"}) {
-    const Outcome outcome = read_in_parts("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n", 1000);
+    const FirstRequest outcome = read("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_EQ(outcome.status(), 400) << target;
   }
 }

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "server/access.h"
 #include "server/http_request_reader.h"
+#include "server/read_in_parts.h"
 #include "text/utf8.h"
 
 #include <algorithm>
@@ -14,35 +15,12 @@
 namespace {
 
 using sluice::server::AccessRules;
+using sluice::server::FirstRequest;
 using sluice::server::HttpRequest;
 using sluice::server::HttpRequestReader;
 
 // Small, so that short inputs reach them.
 constexpr HttpRequestReader::Limits kLimits{.body_bytes = 64, .header_bytes = 256};
-
-// The outcome of the first request, and the bytes behind it.
-struct Outcome {
-  HttpRequestReader reader{kLimits};
-  std::string left{};
-  [[nodiscard]] int status() const {
-    if (reader.refusal()) return reader.refusal()->status;
-    return reader.done() ? 200 : 0;
-  }
-};
-
-Outcome read_in_parts(std::string_view bytes, size_t part) {
-  Outcome outcome;
-  HttpRequestReader& reader = outcome.reader;
-  while (!bytes.empty() && !reader.done() && !reader.refusal()) {
-    outcome.left += bytes.substr(0, part);
-    bytes.remove_prefix(std::min(part, bytes.size()));
-    const size_t taken = reader.take(outcome.left);
-    SLUICE_CHECK(taken <= outcome.left.size());
-    outcome.left.erase(0, taken);
-  }
-  outcome.left += bytes;
-  return outcome;
-}
 
 void check_request(const HttpRequest& request) {
   SLUICE_CHECK(!request.method.empty());
@@ -72,8 +50,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   while (!bytes.empty()) {
-    const Outcome whole = read_in_parts(bytes, bytes.size());
-    const Outcome parts = read_in_parts(bytes, 1 + data[0] % 16);
+    const FirstRequest whole = read_in_parts(bytes, bytes.size(), kLimits);
+    const FirstRequest parts = read_in_parts(bytes, 1 + data[0] % 16, kLimits);
     SLUICE_CHECK(whole.status() == 0 || whole.status() == 200 || whole.status() >= 400);
     SLUICE_CHECK((whole.status() == 200) == (parts.status() == 200));
     if (whole.status() != 200) return 0;
