@@ -3,10 +3,16 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <ratio>
 
 namespace sluice {
 
 using Nanos = std::chrono::nanoseconds;
+
+constexpr double to_seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
+constexpr double to_milliseconds(Nanos time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
 
 /// An integer that cannot be confused with another kind of integer.
 template <class Tag, class Rep>
@@ -16,9 +22,9 @@ struct Id {
 };
 
 using TokenId = Id<struct TokenTag, int32_t>;
-using FileId = Id<struct FileTag, uint16_t>;    ///< An open file of a DriveArray.
-using DriveId = Id<struct DriveTag, uint16_t>;  ///< What files share a rate and a fate.
-using ShardId = Id<struct ShardTag, uint16_t>;  ///< A file of the released checkpoint.
+using FileId = Id<struct FileTag, uint16_t>;        ///< An open file of a DriveArray.
+using DriveId = Id<struct DriveTag, uint16_t>;      ///< What files share a rate and a fate.
+using ShardId = Id<struct ShardTag, uint16_t>;      ///< A file of the released checkpoint.
 using SegmentId = Id<struct SegmentTag, uint32_t>;  ///< Dense: 0 .. segment count - 1.
 
 /// `n` rounded up to a multiple of `unit`.

@@ -19,17 +19,15 @@ using engine::BenchPhase;
 using engine::BenchPoint;
 using engine::Spread;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 double share(double part, double whole) { return whole > 0.0 ? part / whole : 0.0; }
 
 /// Of the measured time.
 double per_second(uint64_t amount, const BenchTurn& turn) {
-  return share(static_cast<double>(amount), seconds(turn.stats.elapsed));
+  return share(static_cast<double>(amount), to_seconds(turn.stats.elapsed));
 }
 
 double ms_per_token(Nanos time, const BenchTurn& turn) {
-  return share(1e3 * seconds(time), static_cast<double>(turn.stats.tokens));
+  return share(1e3 * to_seconds(time), static_cast<double>(turn.stats.tokens));
 }
 
 uint64_t device_bytes(const BenchTurn& turn) {
@@ -38,7 +36,7 @@ uint64_t device_bytes(const BenchTurn& turn) {
 
 constexpr std::array<BenchFigure, 12> kFigures = {{
     {"tokens_per_second", [](const BenchTurn& t) { return t.stats.tokens_per_second(); }},
-    {"seconds", [](const BenchTurn& t) { return seconds(t.stats.elapsed); }},
+    {"seconds", [](const BenchTurn& t) { return to_seconds(t.stats.elapsed); }},
     {"waiting_ms_per_token", [](const BenchTurn& t) { return ms_per_token(t.stats.waiting(), t); }},
     {"computing_ms_per_token",
      [](const BenchTurn& t) { return ms_per_token(t.stats.computing(), t); }},

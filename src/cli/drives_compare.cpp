@@ -32,8 +32,6 @@ constexpr std::array<uint64_t, 2> kSizes = {256u << 10, 8u << 20};
 constexpr io::ReadSetting kDeep = {1u << 20, 16};
 constexpr uint32_t kTurns = 3;
 
-double milliseconds(Nanos time) { return std::chrono::duration<double, std::milli>(time).count(); }
-
 class DrivesCompareCommand : public Command {
  public:
   std::string name() const override { return "drives compare"; }
@@ -133,12 +131,13 @@ std::string DrivesCompareCommand::text(const DriveComparison& comparison) const 
   for (const ComparedLatency& latency : comparison.latencies) {
     const std::string size = read_size_text(latency.bytes);
     const auto row = [&](const char* which, const io::Latency& of, const std::string& drive) {
-      table.add({size, which, fmt::format("{:.3f}", milliseconds(of.p50)),
-                 fmt::format("{:.3f}", milliseconds(of.p90)),
-                 fmt::format("{:.3f}", milliseconds(of.p99)), drive});
+      table.add({size, which, fmt::format("{:.3f}", to_milliseconds(of.p50)),
+                 fmt::format("{:.3f}", to_milliseconds(of.p90)),
+                 fmt::format("{:.3f}", to_milliseconds(of.p99)), drive});
     };
     const auto times = [](Nanos path, Nanos reference) {
-      return fmt::format("{:.2f}", milliseconds(path) / std::max(milliseconds(reference), 1e-6));
+      return fmt::format("{:.2f}",
+                         to_milliseconds(path) / std::max(to_milliseconds(reference), 1e-6));
     };
     row("this", latency.path, path_);
     row("reference", latency.reference, reference_);
@@ -155,9 +154,9 @@ std::string DrivesCompareCommand::text(const DriveComparison& comparison) const 
 
 std::string DrivesCompareCommand::json(const DriveComparison& comparison) const {
   const auto figures = [](const io::Latency& latency) {
-    return Json{{"p50_ms", milliseconds(latency.p50)},
-                {"p90_ms", milliseconds(latency.p90)},
-                {"p99_ms", milliseconds(latency.p99)}};
+    return Json{{"p50_ms", to_milliseconds(latency.p50)},
+                {"p90_ms", to_milliseconds(latency.p90)},
+                {"p99_ms", to_milliseconds(latency.p99)}};
   };
   const DriveVerdict verdict = verdict_of(comparison);
   Json out = {

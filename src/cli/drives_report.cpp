@@ -1,11 +1,11 @@
 #include "cli/drives_report.h"
 
+#include "base/types.h"
 #include "cli/size_text.h"
 #include "cli/svg_chart.h"
 #include "cli/text_table.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -18,7 +18,6 @@ using Json = nlohmann::ordered_json;
 // What a token of Kimi K3 uses of experts: 16 of 17,547,264 bytes in each of 92 layers.
 constexpr double kTokenBytes = 16.0 * 92 * 17'547'264;
 
-double milliseconds(Nanos time) { return std::chrono::duration<double, std::milli>(time).count(); }
 std::string gigabytes(double bytes) { return fmt::format("{:.2f}", bytes / 1e9); }
 
 std::string setting_text(const io::ReadSetting& setting) {
@@ -32,9 +31,9 @@ std::string text_of(const MeasuredDrive& drive) {
   for (const io::ReadCell& cell : drive.cells) {
     table.add({read_size_text(cell.setting.bytes), std::to_string(cell.setting.depth),
                gigabytes(cell.bytes_per_second),
-               fmt::format("{:.3f}", milliseconds(cell.latency.p50)),
-               fmt::format("{:.3f}", milliseconds(cell.latency.p90)),
-               fmt::format("{:.3f}", milliseconds(cell.latency.p99))});
+               fmt::format("{:.3f}", to_milliseconds(cell.latency.p50)),
+               fmt::format("{:.3f}", to_milliseconds(cell.latency.p90)),
+               fmt::format("{:.3f}", to_milliseconds(cell.latency.p99))});
   }
   std::string out = fmt::format("{}\n{}", drive.name, table.text());
   out += fmt::format(
@@ -58,8 +57,8 @@ std::string text_of(const DrivesTogether& together, const std::vector<MeasuredDr
     if (!drive.refused.empty()) continue;
     table.add({drive.name, setting_text(cell->setting), gigabytes(cell->bytes_per_second),
                fmt::format("{:.1f}", 100 * cell->bytes_per_second / drive.ceiling.bytes_per_second),
-               fmt::format("{:.3f}", milliseconds(cell->latency.p50)),
-               fmt::format("{:.3f}", milliseconds(cell->latency.p99))});
+               fmt::format("{:.3f}", to_milliseconds(cell->latency.p50)),
+               fmt::format("{:.3f}", to_milliseconds(cell->latency.p99))});
     ++cell;
   }
   const double share = together.bytes_per_second / together.sum_of_ceilings;
@@ -81,9 +80,9 @@ Json json_of(const io::ReadCell& cell) {
   Json out = json_of(cell.setting);
   out["bytes_per_second"] = cell.bytes_per_second;
   out["reads"] = cell.reads;
-  out["p50_ms"] = milliseconds(cell.latency.p50);
-  out["p90_ms"] = milliseconds(cell.latency.p90);
-  out["p99_ms"] = milliseconds(cell.latency.p99);
+  out["p50_ms"] = to_milliseconds(cell.latency.p50);
+  out["p90_ms"] = to_milliseconds(cell.latency.p90);
+  out["p99_ms"] = to_milliseconds(cell.latency.p99);
   return out;
 }
 

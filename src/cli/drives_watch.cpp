@@ -193,8 +193,8 @@ void DrivesWatchCommand::watch_system() {
     if (over()) return;
     std::vector<io::DiskCounters> after = look();
     const auto after_at = Clock::now();
-    View view{.begin_seconds = std::chrono::duration<double>(before_at - start).count(),
-              .seconds = std::chrono::duration<double>(after_at - before_at).count(),
+    View view{.begin_seconds = to_seconds(before_at - start),
+              .seconds = to_seconds(after_at - before_at),
               .names = disks,
               .rates = {},
               .of_system = true};

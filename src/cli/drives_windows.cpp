@@ -4,11 +4,7 @@
 #include <chrono>
 
 namespace sluice::cli {
-namespace {
-
-double seconds_of(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
-}  // namespace
+namespace {}  // namespace
 
 TraceWindows::TraceWindows(const format::ReadTraceHeader& header, Nanos interval)
     : header_(header), interval_(interval), sums_(header.drives.size()) {}
@@ -24,7 +20,7 @@ void TraceWindows::add(const format::TracedRead& read) {
   constexpr uint8_t kGood = 0;  // The first outcome of a trace.
   if (read.outcome == kGood) sums.bytes += read.bytes;
   sums.reads += 1;
-  sums.seconds += seconds_of(read.duration);
+  sums.seconds += to_seconds(read.duration);
 }
 
 void TraceWindows::close() {
@@ -35,8 +31,8 @@ void TraceWindows::close() {
 }
 
 TraceWindow TraceWindows::window_of(Nanos length) const {
-  const double seconds = seconds_of(length);
-  TraceWindow window{seconds_of(begin_ - *first_start_), seconds, {}};
+  const double seconds = to_seconds(length);
+  TraceWindow window{to_seconds(begin_ - *first_start_), seconds, {}};
   for (const Sums& sums : sums_) {
     io::DriveRates rates;
     rates.read_bytes_per_second = sums.bytes / seconds;

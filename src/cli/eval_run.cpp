@@ -1,5 +1,6 @@
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/types.h"
 #include "cli/answer.h"
 #include "cli/chat_prompt.h"
 #include "cli/command.h"
@@ -7,7 +8,6 @@
 #include "cli/progress.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
@@ -53,8 +53,6 @@ EvalIdentity whole_identity(const EvalSettings& settings, const model::LoadedMod
   return identity;
 }
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 EvalRun::EvalRun(const EvalSettings& settings, const text::Tokenizer& tokenizer, EvalNeeds needs)
@@ -98,7 +96,7 @@ void EvalRun::finish_question(const engine::GenerationStats& stats, bool correct
 void EvalRun::finish(const engine::GenerationStats& stats) {
   progress_state_.done += 1;
   progress_state_.rows += stats.prefill.tokens + stats.decode.tokens;
-  progress_state_.seconds += seconds(stats.prefill.elapsed + stats.decode.elapsed);
+  progress_state_.seconds += to_seconds(stats.prefill.elapsed + stats.decode.elapsed);
   if (!progress_file_.wanted()) return;
   // The files first: what the progress says must be on the disk.
   if (output_) progress_state_.output_bytes = output_->sync();

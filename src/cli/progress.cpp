@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include "base/start_thread.h"
+#include "base/types.h"
 #include "cli/terminal.h"
 
 #include <cstdio>
@@ -40,8 +41,7 @@ void Progress::show_until_stopped() {
 
 std::string Progress::line() const {
   const double share = source_.share();
-  const double elapsed =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const double elapsed = to_seconds(std::chrono::steady_clock::now() - start_);
   std::string out = source_.text();
   // An estimate from the first per cent of the work would mislead.
   if (share > 0.01 && share < 1.0) {

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/types.h"
 #include "cli/command.h"
 #include "cli/files.h"
 #include "cli/report_text.h"
@@ -162,7 +163,7 @@ void ReportCommand::report(ReadTraceReader& first) const {
   if (!svg_file_.empty() && window.end <= window.begin) {
     throw Error(ErrorCode::kInvalidInput,
                 "--from, --to: nothing happened then; the trace has {:.2f} s",
-                std::chrono::duration<double>(summary.span().end - summary.span().begin).count());
+                to_seconds(summary.span().end - summary.span().begin));
   }
   stream::HealthCheck health(first.header(), summary, first.end());
   TimelineDrawing drawing(first.header(), summary, health, window);

@@ -16,9 +16,6 @@ using stream::DriveHealth;
 using stream::DriveReads;
 using stream::LayerReads;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-double milliseconds(Nanos time) { return 1e3 * seconds(time); }
-
 Json by_name(const std::vector<std::string>& names, const std::vector<uint64_t>& values) {
   Json object = Json::object();
   for (size_t i = 0; i < names.size(); ++i) object[names[i]] = values[i];
@@ -31,18 +28,18 @@ Json health_json(const DriveHealth& health) {
   if (health.throttled) {
     json["throttled"] = {{"bytes_per_second_before", health.throttled->rate_before},
                          {"bytes_per_second_after", health.throttled->rate_after},
-                         {"since_seconds", seconds(health.throttled->since)}};
+                         {"since_seconds", to_seconds(health.throttled->since)}};
   }
   if (health.stalling) {
     json["stalled"] = {{"times", health.stalling->times},
-                       {"longest_seconds", seconds(health.stalling->longest)},
-                       {"waited_seconds", seconds(health.stalling->waited)},
+                       {"longest_seconds", to_seconds(health.stalling->longest)},
+                       {"waited_seconds", to_seconds(health.stalling->waited)},
                        {"layers", health.stalling->layers},
                        {"ended", health.stalling->ended}};
   }
   if (health.lagging) {
     json["lagging"] = {{"share", health.lagging->share},
-                       {"behind_seconds", seconds(health.lagging->behind)},
+                       {"behind_seconds", to_seconds(health.lagging->behind)},
                        {"time_share", health.lagging->time}};
   }
   if (health.failed > 0) json["failed"] = {{"reads", health.failed}};
@@ -55,13 +52,13 @@ Json drive_json(const TraceReport& report, size_t d, const DriveReads& drive) {
           {"bytes", by_name(report.header.priorities, drive.bytes)},
           {"reads", by_name(report.header.outcomes, drive.reads)},
           {"wasted_bytes", drive.bytes_wasted},
-          {"busy_seconds", seconds(drive.busy)},
+          {"busy_seconds", to_seconds(drive.busy)},
           {"bytes_per_second", drive.rate()},
           {"queued_bytes", drive.queued_bytes},
-          {"p50_ms", milliseconds(drive.p50)},
-          {"p99_ms", milliseconds(drive.p99)},
+          {"p50_ms", to_milliseconds(drive.p50)},
+          {"p99_ms", to_milliseconds(drive.p99)},
           {"last", drive.last},
-          {"behind_ms", milliseconds(drive.behind)}};
+          {"behind_ms", to_milliseconds(drive.behind)}};
 }
 
 Json layer_json(const TraceReport& report, size_t i, const LayerReads& layer) {
@@ -70,11 +67,11 @@ Json layer_json(const TraceReport& report, size_t i, const LayerReads& layer) {
           {"experts", layer.experts},
           {"missed", layer.missed},
           {"missed_bytes", layer.bytes_missed},
-          {"seconds", seconds(layer.time)},
-          {"waiting_expert_seconds", seconds(layer.waiting_experts)},
-          {"waiting_spine_seconds", seconds(layer.waiting_spine)},
+          {"seconds", to_seconds(layer.time)},
+          {"waiting_expert_seconds", to_seconds(layer.waiting_experts)},
+          {"waiting_spine_seconds", to_seconds(layer.waiting_spine)},
           {"last", by_name(report.header.drives, layer.last)},
-          {"behind_ms", milliseconds(layer.behind)},
+          {"behind_ms", to_milliseconds(layer.behind)},
           {"hint_bytes", layer.bytes_hinted},
           {"wasted_bytes", layer.bytes_wasted}};
 }
@@ -96,11 +93,11 @@ std::string report_json(const TraceReport& report) {
                {"retries", summary.retries()},
                {"barriers", summary.barriers()},
                {"passes", summary.passes().size()},
-               {"seconds", seconds(span)},
-               {"waiting_seconds", seconds(waiting.all())},
-               {"waiting_expert_seconds", seconds(waiting.experts)},
-               {"waiting_spine_seconds", seconds(waiting.spine)},
-               {"computing_seconds", seconds(span - waiting.all())},
+               {"seconds", to_seconds(span)},
+               {"waiting_seconds", to_seconds(waiting.all())},
+               {"waiting_expert_seconds", to_seconds(waiting.experts)},
+               {"waiting_spine_seconds", to_seconds(waiting.spine)},
+               {"computing_seconds", to_seconds(span - waiting.all())},
                {"drives", Json::array()},
                {"layers", Json::array()}};
   const std::vector<DriveReads> drives = summary.drives();

@@ -15,8 +15,6 @@ namespace {
 using stream::DriveReads;
 using stream::LayerReads;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-double milliseconds(Nanos time) { return 1e3 * seconds(time); }
 double gigabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
 double per(double amount, double count) { return count == 0 ? 0.0 : amount / count; }
@@ -24,7 +22,7 @@ double percent(uint64_t part, uint64_t whole) {
   return 100 * per(static_cast<double>(part), static_cast<double>(whole));
 }
 double mean(Nanos time, uint64_t count) {
-  return per(milliseconds(time), static_cast<double>(count));
+  return per(to_milliseconds(time), static_cast<double>(count));
 }
 
 uint64_t sum(const std::vector<uint64_t>& values) {
@@ -39,13 +37,13 @@ uint64_t bytes_of(const std::vector<DriveReads>& drives, size_t priority) {
 }
 
 std::string times_line(const stream::ReadSummary& summary) {
-  const double all = seconds(summary.span().end - summary.span().begin);
+  const double all = to_seconds(summary.span().end - summary.span().begin);
   const stream::WaitTotals waiting = summary.waiting();
   return fmt::format(
       "time     {:.3f} s: waiting for reads {:.3f} s ({:.1f} %; experts {:.3f} s, spine {:.3f} s), "
       "computing or idle {:.3f} s\n",
-      all, seconds(waiting.all()), 100 * per(seconds(waiting.all()), all), seconds(waiting.experts),
-      seconds(waiting.spine), all - seconds(waiting.all()));
+      all, to_seconds(waiting.all()), 100 * per(to_seconds(waiting.all()), all),
+      to_seconds(waiting.experts), to_seconds(waiting.spine), all - to_seconds(waiting.all()));
 }
 
 std::string bytes_line(const TraceReport& report, const std::vector<DriveReads>& drives) {
@@ -89,11 +87,11 @@ std::string drive_table(const TraceReport& report, const std::vector<DriveReads>
                fmt::format("{:.3f}", gigabytes(hint)), fmt::format("{:.3f}", gigabytes(fill)),
                fmt::format("{:.1f}", percent(drive.bytes_wasted, hint)),
                fmt::format("{:.3f}", drive.rate() / 1e9),
-               fmt::format("{:.1f}", 100 * per(seconds(drive.busy), seconds(span))),
+               fmt::format("{:.1f}", 100 * per(to_seconds(drive.busy), to_seconds(span))),
                fmt::format("{:.2f}", static_cast<double>(drive.queued_bytes) / 1e6),
                fmt::format("{}", reads), fmt::format("{}", reads - good),
-               fmt::format("{:.3f}", milliseconds(drive.p50)),
-               fmt::format("{:.3f}", milliseconds(drive.p99)), fmt::format("{}", drive.last),
+               fmt::format("{:.3f}", to_milliseconds(drive.p50)),
+               fmt::format("{:.3f}", to_milliseconds(drive.p99)), fmt::format("{}", drive.last),
                fmt::format("{:.3f}", mean(drive.behind, drive.last))});
   }
   return table.text();
@@ -129,8 +127,8 @@ std::string layer_table(const TraceReport& report, const std::vector<LayerReads>
 
 /// What the totals mean.
 std::string meaning(const stream::ReadSummary& summary) {
-  const double all = seconds(summary.span().end - summary.span().begin);
-  const double waiting = per(seconds(summary.waiting().all()), all);
+  const double all = to_seconds(summary.span().end - summary.span().begin);
+  const double waiting = per(to_seconds(summary.waiting().all()), all);
   return fmt::format("The engine waited for reads {:.0f} % of the time: {}.\n", 100 * waiting,
                      waiting >= 0.5 ? "more memory or faster drives would help most"
                                     : "faster drives alone would not make it twice as fast");

@@ -11,7 +11,6 @@ namespace {
 
 using Window = stream::CoveredTime::Interval;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
 Nanos nanos(double seconds) { return Nanos(static_cast<int64_t>(seconds * 1e9)); }
 
 }  // namespace
@@ -40,8 +39,8 @@ TimelineDrawing::TimelineDrawing(const format::ReadTraceHeader& header,
 std::optional<Timeline::Span> TimelineDrawing::span(Window time, Kind kind) const {
   if (time.end < window_.begin || time.begin > window_.end) return std::nullopt;
   const Nanos start = summary_.span().begin;
-  return Timeline::Span{.begin = seconds(std::max(time.begin, window_.begin) - start),
-                        .end = seconds(std::min(time.end, window_.end) - start),
+  return Timeline::Span{.begin = to_seconds(std::max(time.begin, window_.begin) - start),
+                        .end = to_seconds(std::min(time.end, window_.end) - start),
                         .kind = kind};
 }
 
@@ -65,8 +64,8 @@ void TimelineDrawing::add(const format::TraceEvents& events) {
 
 Timeline TimelineDrawing::chart() const {
   Timeline chart{.title = fmt::format("Reads from {:.2f} to {:.2f} s",
-                                      seconds(window_.begin - summary_.span().begin),
-                                      seconds(window_.end - summary_.span().begin)),
+                                      to_seconds(window_.begin - summary_.span().begin),
+                                      to_seconds(window_.end - summary_.span().begin)),
                  .x_label = "seconds since the start of the trace",
                  .kinds = {"needed now", "hinted", "kept for ever", "failed or stalled", "waiting",
                            "computing or idle"},

@@ -19,8 +19,6 @@ using Json = nlohmann::ordered_json;
 using engine::PhaseStats;
 using simulator::SimulationResult;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 /// The run whose speed is the middle one.
 const SimulationResult& middle_run(const SimulatedCase& of) {
   std::vector<const SimulationResult*> runs;
@@ -65,11 +63,11 @@ SimulatedFigures figures(const SimulatedCase& of) {
   SimulatedFigures f{.tokens_per_second = decode.tokens_per_second(),
                      .least = decode.tokens_per_second(),
                      .most = decode.tokens_per_second(),
-                     .first_token_seconds = seconds(run.stats.prefill.elapsed),
+                     .first_token_seconds = to_seconds(run.stats.prefill.elapsed),
                      .bytes_per_token = decode.bytes_per_token(),
                      .hit_share = decode.hit_share(),
-                     .waiting_ms = per_token(1e3 * seconds(decode.waiting()), decode),
-                     .computing_ms = per_token(1e3 * seconds(decode.computing()), decode),
+                     .waiting_ms = per_token(1e3 * to_seconds(decode.waiting()), decode),
+                     .computing_ms = per_token(1e3 * to_seconds(decode.computing()), decode),
                      .hint_recall = decode.hint_recall(),
                      .hint_waste = decode.hint_waste()};
   for (const SimulationResult& result : of.results) {
@@ -136,11 +134,14 @@ std::string case_table(std::span<const SimulatedCase> cases) {
 }
 
 Json rates_json(const simulator::ComputeRates& rates) {
-  return {
-      {"bf16_bytes_per_second", rates.bf16},     {"bf16_further_row", rates.bf16_row},
-      {"mxfp4_bytes_per_second", rates.mxfp4},   {"mxfp4_further_row", rates.mxfp4_row},
-      {"state_bytes_per_second", rates.state},   {"attention_products_per_second", rates.attention},
-      {"vector_bytes_per_second", rates.vector}, {"operation_ms", 1e3 * seconds(rates.operation)}};
+  return {{"bf16_bytes_per_second", rates.bf16},
+          {"bf16_further_row", rates.bf16_row},
+          {"mxfp4_bytes_per_second", rates.mxfp4},
+          {"mxfp4_further_row", rates.mxfp4_row},
+          {"state_bytes_per_second", rates.state},
+          {"attention_products_per_second", rates.attention},
+          {"vector_bytes_per_second", rates.vector},
+          {"operation_ms", 1e3 * to_seconds(rates.operation)}};
 }
 
 Json drives_json(const SimulatedCase& of, const SimulatedFigures& f) {
@@ -149,7 +150,7 @@ Json drives_json(const SimulatedCase& of, const SimulatedFigures& f) {
     const io::SimDevice& device = of.drives[d].device;
     Json drive = {{"name", of.drives[d].name},
                   {"bytes_per_second", device.bytes_per_second},
-                  {"latency_ms", 1e3 * seconds(device.latency)}};
+                  {"latency_ms", 1e3 * to_seconds(device.latency)}};
     const std::vector<uint64_t>& stored = of.results.front().stored_bytes;
     if (!stored.empty()) drive["stored_bytes"] = stored[d];
     drive["bytes_per_token"] = f.drive_bytes_per_token[d];

@@ -1,5 +1,6 @@
 #include "cli/work_report.h"
 
+#include "base/types.h"
 #include "cli/terminal.h"
 #include "stream/memory_plan.h"
 
@@ -27,9 +28,7 @@ void WorkReport::advance(uint64_t bytes) {
                            done_.load(), settings_.total, now));
 }
 
-double WorkReport::seconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-}
+double WorkReport::seconds() const { return to_seconds(std::chrono::steady_clock::now() - start_); }
 
 double WorkReport::share() const {
   return settings_.total == 0 ? 1.0

@@ -15,8 +15,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using stream::DriveCounters;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 double per(double amount, uint64_t count) {
   return count == 0 ? 0.0 : amount / static_cast<double>(count);
 }
@@ -26,8 +24,8 @@ double share(uint64_t part, uint64_t whole) { return per(static_cast<double>(par
 double gigabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
 std::string summary(const PhaseStats& phase) {
-  const double waiting = per(1e3 * seconds(phase.waiting()), phase.tokens);
-  const double computing = per(1e3 * seconds(phase.computing()), phase.tokens);
+  const double waiting = per(1e3 * to_seconds(phase.waiting()), phase.tokens);
+  const double computing = per(1e3 * to_seconds(phase.computing()), phase.tokens);
   return fmt::format(
       "{:.2f} tokens/s, {:.3f} GB read per token, {:.1f} % hits, waiting {:.1f} ms, "
       "computing {:.1f} ms a token, drives busy {:.1f} %\n",
@@ -41,8 +39,8 @@ std::string details(const char* name, const PhaseStats& phase) {
              "{:<8} {} tokens in {} passes, {:.3f} s ({:.2f} tokens/s, waiting {:.3f} s, computing "
              "{:.3f} s); experts {} of {} hit, {:.3f} GB; spine {:.3f} GB; from the drives {:.3f} "
              "GB\n",
-             name, phase.tokens, phase.passes, seconds(phase.elapsed), phase.tokens_per_second(),
-             seconds(phase.waiting()), seconds(phase.computing()), c.expert_hits,
+             name, phase.tokens, phase.passes, to_seconds(phase.elapsed), phase.tokens_per_second(),
+             to_seconds(phase.waiting()), to_seconds(phase.computing()), c.expert_hits,
              c.expert_hits + c.expert_misses, gigabytes(c.expert_bytes_read),
              gigabytes(c.spine_bytes_read), gigabytes(c.device_bytes_read)) +
          fmt::format(
@@ -99,7 +97,7 @@ Json drive_json(const PhaseStats& phase, size_t d, const std::vector<std::string
   return {{"name", names[d]},
           {"bytes", std::move(bytes)},
           {"reads", std::move(reads)},
-          {"busy_seconds", seconds(drive.busy)},
+          {"busy_seconds", to_seconds(drive.busy)},
           {"bytes_per_second", drive.rate},
           {"quarantines", drive.quarantines}};
 }
@@ -107,9 +105,9 @@ Json drive_json(const PhaseStats& phase, size_t d, const std::vector<std::string
 Json phase_json(const PhaseStats& phase, const std::vector<std::string>& names) {
   Json json = {{"tokens", phase.tokens},
                {"passes", phase.passes},
-               {"seconds", seconds(phase.elapsed)},
-               {"waiting_seconds", seconds(phase.waiting())},
-               {"computing_seconds", seconds(phase.computing())},
+               {"seconds", to_seconds(phase.elapsed)},
+               {"waiting_seconds", to_seconds(phase.waiting())},
+               {"computing_seconds", to_seconds(phase.computing())},
                {"tokens_per_second", phase.tokens_per_second()}};
   for (const auto& [name, field] : stream::streamer_counters()) {
     if (field == &stream::StreamerCounters::waiting_ns) continue;  // Stands there in seconds.
@@ -147,7 +145,7 @@ Nanos PhaseStats::waiting() const {
 Nanos PhaseStats::computing() const { return elapsed - waiting(); }
 
 double PhaseStats::tokens_per_second() const {
-  return elapsed.count() == 0 ? 0.0 : static_cast<double>(tokens) / seconds(elapsed);
+  return elapsed.count() == 0 ? 0.0 : static_cast<double>(tokens) / to_seconds(elapsed);
 }
 
 double PhaseStats::bytes_per_token() const {
@@ -172,7 +170,7 @@ double PhaseStats::hint_waste_of_missed() const {
 }
 
 double PhaseStats::busy_share(const DriveCounters& drive) const {
-  return elapsed.count() == 0 ? 0.0 : seconds(drive.busy) / seconds(elapsed);
+  return elapsed.count() == 0 ? 0.0 : to_seconds(drive.busy) / to_seconds(elapsed);
 }
 
 double PhaseStats::busy_share() const {

@@ -28,9 +28,7 @@ constexpr double kSecondsMax = 0.5;  // Of each direction.
   throw Error(ErrorCode::kIo, "{}: {}: {}", folder.string(), what, std::strerror(error));
 }
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return to_seconds(std::chrono::steady_clock::now().time_since_epoch()); }
 
 /// Moves calls of kCallBytes until `bytes`, the time, or what the disk gives has come to an end.
 /// Returns the bytes that were moved.

@@ -16,8 +16,6 @@ namespace {
 constexpr Nanos kAnswerMax = std::chrono::minutes(1);
 constexpr double kEnough = 0.95;
 
-double seconds_of(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 /// A load under way.
 class RunningLoad {
  public:
@@ -67,7 +65,7 @@ class RunningLoad {
   [[nodiscard]] const std::string& name() const { return load_.name; }
   [[nodiscard]] ReadTurn result() {
     const double bytes = static_cast<double>(latencies_.size() * load_.setting.bytes);
-    return {bytes / std::max(seconds_of(end_ - begin_), 1e-9), std::move(latencies_)};
+    return {bytes / std::max(to_seconds(end_ - begin_), 1e-9), std::move(latencies_)};
   }
 
  private:
@@ -104,7 +102,7 @@ std::vector<ReadTurn> measure_reads(DriveArray& drives, std::span<const ReadLoad
     for (const Completion& completion : std::span(done).first(count)) {
       running[completion.id.value >> 32].end(completion, now);
     }
-    const bool over = seconds_of(now - begin) >= options.seconds &&
+    const bool over = to_seconds(now - begin) >= options.seconds &&
                       std::ranges::all_of(running, &RunningLoad::has_enough);
     for (const Completion& completion : std::span(done).first(count)) {
       if (over) {

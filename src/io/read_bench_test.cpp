@@ -60,9 +60,8 @@ TEST(ReadBench, MeasuresTheRateOfADrive) {
     ASSERT_EQ(turns.size(), 1u);
     EXPECT_NEAR(turns[0].bytes_per_second / c.bytes_per_second, 1.0, 0.01) << c.setting.depth;
     const Latency latency = latency_of(turns[0].latencies);
-    const double in_flight = c.bytes_per_second *
-                             std::chrono::duration<double>(latency.p50).count() /
-                             static_cast<double>(c.setting.bytes);
+    const double in_flight =
+        c.bytes_per_second * to_seconds(latency.p50) / static_cast<double>(c.setting.bytes);
     EXPECT_NEAR(in_flight, c.setting.depth, 0.05 * c.setting.depth);
     EXPECT_EQ(drives.array().bytes_in_flight_max(), c.setting.window());
   }

@@ -9,8 +9,6 @@ namespace {
 constexpr Nanos kSpan = std::chrono::seconds(2);
 constexpr Nanos kLeastBetween = std::chrono::milliseconds(200);
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 std::vector<DriveRate> DriveRates::next(Nanos now, std::vector<stream::DriveCounters> counters) {
@@ -20,8 +18,8 @@ std::vector<DriveRate> DriveRates::next(Nanos now, std::vector<stream::DriveCoun
     const auto& [at, before] = moments_.front();
     for (size_t d = 0; d < counters.size(); ++d) {
       const uint64_t bytes = stream::bytes_read(counters[d]) - stream::bytes_read(before[d]);
-      rates[d].bytes_per_second = static_cast<double>(bytes) / seconds(now - at);
-      rates[d].busy_share = seconds(counters[d].busy - before[d].busy) / seconds(now - at);
+      rates[d].bytes_per_second = static_cast<double>(bytes) / to_seconds(now - at);
+      rates[d].busy_share = to_seconds(counters[d].busy - before[d].busy) / to_seconds(now - at);
     }
   }
   if (moments_.empty() || now - moments_.back().at >= kLeastBetween) {

@@ -1,10 +1,10 @@
 #include "base/base64.h"
+#include "base/types.h"
 #include "server/json.h"
 #include "server/live_figures.h"
 #include "server/model_facts.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <utility>
 
@@ -12,9 +12,6 @@ namespace sluice::server {
 namespace {
 
 using text::JsonValue;
-
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-double milliseconds(Nanos time) { return 1e3 * seconds(time); }
 
 double share(uint64_t part, uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(std::max<uint64_t>(whole, 1));
@@ -49,9 +46,9 @@ JsonValue tokens_json(const engine::EngineStatus& status) {
 JsonValue phase_json(const engine::PhaseStats& phase) {
   return json_object({{"tokens", phase.tokens},
                       {"passes", phase.passes},
-                      {"seconds", seconds(phase.elapsed)},
-                      {"waiting_seconds", seconds(phase.waiting())},
-                      {"computing_seconds", seconds(phase.computing())},
+                      {"seconds", to_seconds(phase.elapsed)},
+                      {"waiting_seconds", to_seconds(phase.waiting())},
+                      {"computing_seconds", to_seconds(phase.computing())},
                       {"tokens_per_second", phase.tokens_per_second()}});
 }
 
@@ -81,8 +78,8 @@ JsonValue drives_json(const ServedModel& model, const LiveFigures& figures) {
     if (d < figures.watched.drives.size()) {
       const WatchedDrive& watched = figures.watched.drives[d];
       add_member(drive, {"in_flight_bytes", watched.queued_bytes});
-      add_member(drive, {"p50_ms", milliseconds(watched.recent.percentile(0.50))});
-      add_member(drive, {"p99_ms", milliseconds(watched.recent.percentile(0.99))});
+      add_member(drive, {"p50_ms", to_milliseconds(watched.recent.percentile(0.50))});
+      add_member(drive, {"p99_ms", to_milliseconds(watched.recent.percentile(0.99))});
       add_member(drive, {"last_at_barrier", watched.last});
     }
     drives.items.push_back(std::move(drive));
@@ -95,7 +92,7 @@ JsonValue layers_json(const ServedModel& model, const WatchedReads& watched) {
   JsonValue layers = json_array();
   for (size_t l = 0; l < watched.layers.size(); ++l) {
     const auto& [waiting, hits, misses, last_drive] = watched.layers[l];
-    JsonValue layer = json_object({{"layer", dense + l}, {"wait_seconds", seconds(waiting)}});
+    JsonValue layer = json_object({{"layer", dense + l}, {"wait_seconds", to_seconds(waiting)}});
     add_member(layer, {"last_drive", last_drive ? to_json(last_drive->value) : JsonValue{}});
     add_member(layer, {"hits", hits});
     add_member(layer, {"misses", misses});
@@ -136,7 +133,7 @@ JsonValue memory_json(const ServedModel& model) {
 std::string live_json(const ServedModel& model, const LiveFigures& figures) {
   const engine::EngineStatus& status = figures.engine;
   return json_text(json_object({{"model", model_json(model)},
-                                {"uptime_seconds", seconds(figures.uptime)},
+                                {"uptime_seconds", to_seconds(figures.uptime)},
                                 {"requests", requests_json(status)},
                                 {"tokens", tokens_json(status)},
                                 {"phases", json_object({{"prefill", phase_json(status.prefill)},

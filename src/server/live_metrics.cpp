@@ -10,8 +10,6 @@ namespace {
 
 using stream::StreamerCounters;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 struct StreamerFamily {
   std::string_view name, help;
   uint64_t StreamerCounters::* field;
@@ -65,7 +63,7 @@ void drives_text(PrometheusText& text, const std::vector<DriveLabels>& labels,
   }
   text.counter("sluice_drive_busy_seconds_total", "Time with a read under way.");
   for (size_t d = 0; d < drives.size(); ++d) {
-    text.sample(seconds(drives[d].busy),
+    text.sample(to_seconds(drives[d].busy),
                 {{"drive", labels[d].number}, {"folder", labels[d].folder}});
   }
   text.counter("sluice_drive_quarantines_total", "Times that a drive was left alone for a while.");
@@ -88,8 +86,8 @@ void watched_text(PrometheusText& text, const std::vector<DriveLabels>& labels,
                                                                    {"folder", labels[d].folder}};
     const LatencyBuckets& latency = watched.drives[d].latency;
     latency.each_octave(
-        [&](Nanos end, uint64_t count) { text.bucket(seconds(end), count, of_drive); });
-    text.total(seconds(latency.sum()), latency.count(), of_drive);
+        [&](Nanos end, uint64_t count) { text.bucket(to_seconds(end), count, of_drive); });
+    text.total(to_seconds(latency.sum()), latency.count(), of_drive);
   }
   text.counter("sluice_barrier_last_drive_total",
                "Requests for experts of which this drive brought the last bytes.");
@@ -99,10 +97,11 @@ void watched_text(PrometheusText& text, const std::vector<DriveLabels>& labels,
   }
   text.counter("sluice_barrier_wait_seconds_total", "Waiting for the experts of a layer.");
   for (size_t l = 0; l < watched.layers.size(); ++l) {
-    text.sample(seconds(watched.layers[l].waiting), {{"layer", std::to_string(dense_layers + l)}});
+    text.sample(to_seconds(watched.layers[l].waiting),
+                {{"layer", std::to_string(dense_layers + l)}});
   }
   text.counter("sluice_spine_wait_seconds_total", "Waiting for the spine.");
-  text.sample(seconds(watched.waiting_spine));
+  text.sample(to_seconds(watched.waiting_spine));
 }
 
 void memory_text(PrometheusText& text, const model::LoadedModel& loaded) {

@@ -61,8 +61,6 @@ constexpr HistogramKind kKinds[] = {
 };
 static_assert(std::size(kKinds) == kChoices + 1);
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 /// What vLLM measures of an engine.
 void engine_text(PrometheusText& text, std::string_view prefix, const EngineStatus& status) {
   const auto named = [&](std::string_view name) { return fmt::format("{}{}", prefix, name); };
@@ -95,9 +93,9 @@ constexpr PhaseFamily kPhaseFamilies[] = {
     {"sluice_phase_passes_total", "Passes through all layers.",
      [](const PhaseStats& phase) { return static_cast<double>(phase.passes); }},
     {"sluice_phase_seconds_total", "Time of passes.",
-     [](const PhaseStats& phase) { return seconds(phase.elapsed); }},
+     [](const PhaseStats& phase) { return to_seconds(phase.elapsed); }},
     {"sluice_phase_waiting_seconds_total", "Of it, waiting for weights.",
-     [](const PhaseStats& phase) { return seconds(phase.waiting()); }},
+     [](const PhaseStats& phase) { return to_seconds(phase.waiting()); }},
 };
 
 /// What only we have of it.
@@ -128,22 +126,22 @@ void Metrics::finished(const FinishedRequest& request) {
   const std::lock_guard lock(mutex_);
   ++finished_[std::string(request.reason)];
   const auto add = [this](Kind kind, double value) { histograms_[kind].add(value); };
-  add(kTotal, seconds(request.total));
-  add(kQueued, seconds(request.queued));
-  add(kPrefill, seconds(request.prefill));
-  add(kDecode, seconds(request.decode));
-  add(kInference, seconds(request.prefill + request.decode));
+  add(kTotal, to_seconds(request.total));
+  add(kQueued, to_seconds(request.queued));
+  add(kPrefill, to_seconds(request.prefill));
+  add(kDecode, to_seconds(request.decode));
+  add(kInference, to_seconds(request.prefill + request.decode));
   add(kPrompt, request.prompt);
   add(kGenerated, request.generated);
   add(kChoices, request.choices);
   if (request.max_tokens > 0) add(kMaxTokens, request.max_tokens);
-  if (request.first_token > Nanos{}) add(kFirstToken, seconds(request.first_token));
-  if (request.generated > 1) add(kPerToken, seconds(request.decode) / (request.generated - 1));
+  if (request.first_token > Nanos{}) add(kFirstToken, to_seconds(request.first_token));
+  if (request.generated > 1) add(kPerToken, to_seconds(request.decode) / (request.generated - 1));
 }
 
 void Metrics::token_gap(Nanos gap) {
   const std::lock_guard lock(mutex_);
-  histograms_[kTokenGap].add(seconds(gap));
+  histograms_[kTokenGap].add(to_seconds(gap));
 }
 
 void Metrics::requests(PrometheusText& text, std::string_view prefix) const {

@@ -15,8 +15,6 @@ namespace {
 
 using text::JsonValue;
 
-double milliseconds(Nanos time) { return std::chrono::duration<double, std::milli>(time).count(); }
-
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 std::vector<JsonValue> bytes_json(std::string_view bytes) {
@@ -122,7 +120,8 @@ JsonValue usage_json(const ReplyTotals& totals) {
 
 JsonValue timings_json(const ReplyTotals& totals) {
   const uint32_t run = totals.prompt - totals.cached;
-  const double prompt_ms = milliseconds(totals.prefill), predicted_ms = milliseconds(totals.decode);
+  const double prompt_ms = to_milliseconds(totals.prefill),
+               predicted_ms = to_milliseconds(totals.decode);
   return json_object({{"cache_n", totals.cached},
                       {"prompt_n", run},
                       {"prompt_ms", prompt_ms},

@@ -28,7 +28,7 @@ double seconds_of(Work work) {
     const Clock::time_point start = Clock::now();
     work(turn);
     const Clock::time_point end = Clock::now();
-    times.push_back(std::chrono::duration<double>(end - start).count());
+    times.push_back(to_seconds(end - start));
     if (end - begin > std::chrono::duration<double>(kSeconds) && times.size() >= 3) break;
   }
   std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));

@@ -85,8 +85,6 @@ ComputeRates endless() {
           .operation = Nanos(1)};
 }
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 TEST(Simulation, TheSameOptionsGiveTheSameResultAndASeedAnother) {
   SimulationOptions same = options({drive("a", 20e9), drive("b", 10e9)});
   same.drives[1].device.latency_spread = Nanos(50'000);
@@ -107,29 +105,29 @@ TEST(Simulation, WithoutComputingADriveIsTheLimit) {
   const engine::PhaseStats& decode = result.stats.decode;
   EXPECT_LT(decode.hit_share(), 0.9);
   const double reading = double(decode.reading.streamer.device_bytes_read) / 20e9;
-  EXPECT_NEAR(seconds(decode.elapsed), reading, 0.05 * reading);
+  EXPECT_NEAR(to_seconds(decode.elapsed), reading, 0.05 * reading);
 }
 
 TEST(Simulation, OfEndlessDrivesComputingIsTheLimit) {
   SimulationOptions only_computing = options({drive("a", 1e15)});
   only_computing.drives[0].device.latency = {};
   const engine::PhaseStats decode = simulate(only_computing).stats.decode;
-  EXPECT_LT(seconds(decode.waiting()), 0.02 * seconds(decode.elapsed));
+  EXPECT_LT(to_seconds(decode.waiting()), 0.02 * to_seconds(decode.elapsed));
   only_computing.computing.bf16 /= 2;
   only_computing.computing.mxfp4 /= 2;
   only_computing.computing.operation *= 2;
   only_computing.computing.vector /= 2;
   only_computing.computing.state /= 2;
   only_computing.computing.attention /= 2;
-  EXPECT_NEAR(seconds(simulate(only_computing).stats.decode.elapsed), 2 * seconds(decode.elapsed),
-              0.03 * seconds(decode.elapsed));
+  EXPECT_NEAR(to_seconds(simulate(only_computing).stats.decode.elapsed),
+              2 * to_seconds(decode.elapsed), 0.03 * to_seconds(decode.elapsed));
 }
 
 TEST(Simulation, TwiceTheDrivesHalveTheReading) {
   const auto waiting = [](std::vector<SimulatedDrive> drives) {
     SimulationOptions only_reading = options(std::move(drives));
     only_reading.computing = endless();
-    return seconds(simulate(only_reading).stats.decode.waiting());
+    return to_seconds(simulate(only_reading).stats.decode.waiting());
   };
   const double one = waiting({drive("a", 5e9)});
   EXPECT_NEAR(waiting({drive("a", 5e9), drive("b", 5e9)}), one / 2, 0.1 * one);

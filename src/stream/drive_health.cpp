@@ -32,7 +32,6 @@ constexpr double kSecondsLeast = 0.5;
 constexpr double kLagShare = 0.6, kLagTime = 0.05;
 constexpr uint64_t kBarriersLeast = 20;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
 Nanos nanos(double seconds) { return Nanos(static_cast<int64_t>(seconds * 1e9)); }
 
 /// Some bins together.
@@ -94,13 +93,13 @@ bool HealthCheck::is_stalled(const format::TracedRead& read) const {
   if (read.outcome == static_cast<uint8_t>(ReadOutcome::kNoAnswer)) return true;
   const double rate = drive.reads.rate();
   const double transfer = rate > 0 ? static_cast<double>(read.queued_bytes) / rate : 0;
-  const double usual = transfer + seconds(drive.reads.p50);
+  const double usual = transfer + to_seconds(drive.reads.p50);
   return read.duration >= std::max(kStallMin, nanos(kStallFactor * usual));
 }
 
 double HealthCheck::bin_of(Nanos time) const {
-  const double whole = std::max(seconds(span_.end - span_.begin), 1e-9);
-  return std::clamp(seconds(time - span_.begin) / whole, 0.0, 1.0) * kBins;
+  const double whole = std::max(to_seconds(span_.end - span_.begin), 1e-9);
+  return std::clamp(to_seconds(time - span_.begin) / whole, 0.0, 1.0) * kBins;
 }
 
 // Gives each bin of a time its share of an amount.
@@ -133,10 +132,10 @@ void HealthCheck::add(const format::TraceEvents& events) {
     } else if (good) {
       ++drive.good;
       drive.busy.add(time, [&](CoveredTime::Interval bare) {
-        spread(bare, drive, &Bin::busy, seconds(bare.end - bare.begin));
+        spread(bare, drive, &Bin::busy, to_seconds(bare.end - bare.begin));
       });
       spread(time, drive, &Bin::bytes, read.bytes);
-      const double bytes = read.bytes, duration = seconds(read.duration);
+      const double bytes = read.bytes, duration = to_seconds(read.duration);
       spread(time, drive, &Bin::durations, bytes * duration);
       spread(time, drive, &Bin::queued, bytes * static_cast<double>(read.queued_bytes));
       Bin& last = drive.bins[std::min(static_cast<size_t>(bin_of(time.end)), kBins - 1)];
@@ -178,7 +177,7 @@ std::optional<Throttling> HealthCheck::throttling(size_t d) const {
     }
     if (!for_good) continue;
     deepest = change;
-    const double bin_seconds = seconds(span_.end - span_.begin) / kBins;
+    const double bin_seconds = to_seconds(span_.end - span_.begin) / kBins;
     found = {.rate_before = before.rate(),
              .rate_after = after.rate(),
              .since = nanos(bin_seconds * static_cast<double>(parts[p]))};
@@ -204,7 +203,8 @@ std::optional<Stalling> HealthCheck::stalling(size_t d) const {
   std::ranges::sort(rounds);
   const auto repeated = std::ranges::unique(rounds);
   found.layers = static_cast<uint64_t>(repeated.begin() - rounds.begin());
-  const double share = seconds(found.waited) / std::max(seconds(span_.end - span_.begin), 1e-9);
+  const double share =
+      to_seconds(found.waited) / std::max(to_seconds(span_.end - span_.begin), 1e-9);
   const bool matters = found.longest >= kStallLong || share >= kStallShare || !found.ended;
   return found.times > 0 && matters ? std::optional(found) : std::nullopt;
 }
@@ -212,9 +212,9 @@ std::optional<Stalling> HealthCheck::stalling(size_t d) const {
 std::optional<Lagging> HealthCheck::lagging(size_t d) const {
   const DriveReads& reads = drives_[d].reads;
   if (drives_.size() < 2 || barriers_ < kBarriersLeast) return std::nullopt;
-  const Lagging found{static_cast<double>(reads.last) / static_cast<double>(barriers_),
-                      reads.behind,
-                      seconds(reads.behind) / std::max(seconds(span_.end - span_.begin), 1e-9)};
+  const Lagging found{
+      static_cast<double>(reads.last) / static_cast<double>(barriers_), reads.behind,
+      to_seconds(reads.behind) / std::max(to_seconds(span_.end - span_.begin), 1e-9)};
   return found.share >= kLagShare && found.time >= kLagTime ? std::optional(found) : std::nullopt;
 }
 
@@ -230,7 +230,7 @@ RunHealth HealthCheck::result() const {
   const bool steady = std::ranges::none_of(
       health.drives, [](const DriveHealth& drive) { return drive.throttled || drive.stalling; });
   for (size_t d = 0; steady && d < drives_.size(); ++d) health.drives[d].lagging = lagging(d);
-  health.long_enough = good >= kReadsLeast && seconds(span_.end - span_.begin) >= kSecondsLeast;
+  health.long_enough = good >= kReadsLeast && to_seconds(span_.end - span_.begin) >= kSecondsLeast;
   return health;
 }
 

@@ -137,7 +137,7 @@ TEST(DriveHealth, FindsTheDriveThatThrottles) {
   EXPECT_FALSE(health.drives[1].lagging);
   const Throttling& found = *health.drives[1].throttled;
   EXPECT_NEAR(found.rate_after / found.rate_before, 0.3, 0.06);
-  EXPECT_NEAR(std::chrono::duration<double>(found.since).count(), 1.5, 0.5);
+  EXPECT_NEAR(to_seconds(found.since), 1.5, 0.5);
   EXPECT_THAT(
       verdict_of({.drives = {fine, falls, fine}}),
       AllOf(HasSubstr("Look at /d1 (throttled: "), Not(HasSubstr("/d0")), Not(HasSubstr("/d2"))));
@@ -155,8 +155,8 @@ TEST(DriveHealth, FindsTheDriveThatStalls) {
   const Stalling& found = *health.drives[1].stalling;
   EXPECT_EQ(found.times, 2u);
   EXPECT_EQ(found.layers, 2u);
-  EXPECT_NEAR(std::chrono::duration<double>(found.longest).count(), 2.0, 0.02);
-  EXPECT_NEAR(std::chrono::duration<double>(found.waited).count(), 2.4, 0.04);
+  EXPECT_NEAR(to_seconds(found.longest), 2.0, 0.02);
+  EXPECT_NEAR(to_seconds(found.waited), 2.4, 0.04);
   EXPECT_TRUE(found.ended);
   EXPECT_FALSE(health.drives[1].throttled);
   EXPECT_THAT(verdict_of({.drives = {fine, stalls}}),

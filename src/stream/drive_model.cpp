@@ -26,8 +26,6 @@ constexpr Nanos kQuarantineMin = std::chrono::milliseconds(250),
 constexpr Nanos kStallMin = std::chrono::milliseconds(50), kStallMax = std::chrono::seconds(1);
 constexpr double kStallFactor = 8;
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 DriveModel::Started DriveModel::start(uint64_t bytes, Nanos now) {
@@ -49,9 +47,9 @@ void DriveModel::succeed(const Started& started, uint64_t bytes, Nanos now) {
   quarantine_ = {};
   quarantined_until_ = Nanos::min();
   on_trial_ = false;
-  const double took = std::max(seconds(now - started.at), 1e-9);
+  const double took = std::max(to_seconds(now - started.at), 1e-9);
   const double rate = static_cast<double>(delivered_ - started.delivered) / took;
-  const double age = seconds(now - learned_at_);
+  const double age = to_seconds(now - learned_at_);
   rate_ = std::max(rate, rate_ * std::exp2(-age / kRateHalfLifeSeconds));
   const double known = latency_ns_ * std::exp2(age / kLatencyDoublingSeconds);
   latency_ns_ = latency_ns_ == 0 ? took * 1e9 : std::min(took * 1e9, known);

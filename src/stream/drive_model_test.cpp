@@ -54,8 +54,7 @@ TEST(DriveModel, LearnsTheRateAndKeepsTheQueueShort) {
       drive.run(seconds(1));
       EXPECT_NEAR(drive.model.rate() / rate, 1, 0.05) << rate << " B/s, " << latency.count();
       // At least what is under way by itself, and not many times that.
-      const double under_way =
-          rate * std::chrono::duration<double>(latency).count() + static_cast<double>(kPiece);
+      const double under_way = rate * to_seconds(latency) + static_cast<double>(kPiece);
       const auto window = static_cast<double>(drive.model.window_bytes(drive.now));
       EXPECT_GE(window, std::min(under_way, 60e6)) << rate << " B/s, " << latency.count();
       EXPECT_LE(window, 2.4 * under_way) << rate << " B/s, " << latency.count();

@@ -1,11 +1,10 @@
+#include "base/types.h"
 #include "stream/drive_health.h"
 
 #include <fmt/format.h>
 
 namespace sluice::stream {
 namespace {
-
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
 
 std::string rate_text(double rate) {
   return rate >= 1e9 ? fmt::format("{:.2f} GB/s", rate / 1e9)
@@ -18,14 +17,14 @@ std::string times_text(uint64_t count, const char* one) {
 
 std::string text(const Throttling& found) {
   return fmt::format("throttled: {} before, {} since {:.1f} s", rate_text(found.rate_before),
-                     rate_text(found.rate_after), seconds(found.since));
+                     rate_text(found.rate_after), to_seconds(found.since));
 }
 
 std::string text(const Stalling& found) {
   std::string out = fmt::format("stalled: {}, for {:.2f} s at most",
-                                times_text(found.times, "time"), seconds(found.longest));
+                                times_text(found.times, "time"), to_seconds(found.longest));
   if (!found.ended) out += " and still when the run ended";
-  out += fmt::format("; the engine waited {:.2f} s meanwhile", seconds(found.waited));
+  out += fmt::format("; the engine waited {:.2f} s meanwhile", to_seconds(found.waited));
   if (found.layers > 0) out += fmt::format(", {} ended late", times_text(found.layers, "layer"));
   return out;
 }
@@ -34,7 +33,7 @@ std::string text(const Lagging& found) {
   return fmt::format(
       "slower than its share: it ended {:.0f} % of the layers, {:.2f} s after the other drives in "
       "all; without that the run would have taken {:.0f} % less",
-      100 * found.share, seconds(found.behind), 100 * found.time);
+      100 * found.share, to_seconds(found.behind), 100 * found.time);
 }
 
 /// What is wrong with one drive; empty when nothing is.

@@ -22,14 +22,12 @@ uint64_t sum(const std::vector<uint64_t>& values) {
   return std::accumulate(values.begin(), values.end(), uint64_t{0});
 }
 
-double seconds(Nanos time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 uint64_t DriveReads::good_bytes() const { return sum(bytes); }
 
 double DriveReads::rate() const {
-  return busy > Nanos{} ? static_cast<double>(good_bytes()) / seconds(busy) : 0.0;
+  return busy > Nanos{} ? static_cast<double>(good_bytes()) / to_seconds(busy) : 0.0;
 }
 
 ReadSummary::ReadSummary(const format::ReadTraceHeader& header)

@@ -91,8 +91,7 @@ class World {
     EXPECT_EQ(streamer->counters().device_bytes_read - bytes,
               kLayers * kPerLayer * kPieces * kPiece)
         << "nothing is read twice";
-    return kLayers * kPerLayer * kPieces * kPiece /
-           std::chrono::duration<double>(drives->now() - before).count();
+    return kLayers * kPerLayer * kPieces * kPiece / to_seconds(drives->now() - before);
   }
 
  private:
