@@ -2,20 +2,18 @@
 // sizes of the cache. The ceiling is the choice that knows the future. Each token is a pass of its
 // own, as in decoding; the first quarter of the tokens fills the cache and is not counted.
 #include "base/error.h"
+#include "benchmark.h"
+#include "cli/options.h"
 #include "stream/cache_policy.h"
 #include "stream/route_process.h"
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
 #include <queue>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,12 +27,6 @@ using sluice::stream::CachePolicyOptions;
 using sluice::stream::RouteProcess;
 using sluice::stream::RouteProcessShape;
 using sluice::stream::RouteTable;
-
-constexpr const char* kUsage =
-    "usage: cache_policies_bench [--json] [TRACE... | SYNTHETIC]\n"
-    "TRACE: a file of sluice eval --routes; several are of one model and follow each other.\n"
-    "SYNTHETIC: [--layers N] [--conversations N] [--tokens N] [--seed N] makes routes like those\n"
-    "published of Kimi K3, so many tokens to a conversation.\n";
 
 /// Bytes of an expert of K3, in GiB.
 constexpr double kExpertGib = 17547264.0 / (1 << 30);
@@ -292,30 +284,6 @@ struct Arguments {
   uint32_t layers = RouteProcessShape{}.layers, conversations = 16, tokens = 128, seed = 1;
 };
 
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  const std::pair<std::string_view, uint32_t*> numbers[] = {
-      {"--layers", &arguments.layers},
-      {"--conversations", &arguments.conversations},
-      {"--tokens", &arguments.tokens},
-      {"--seed", &arguments.seed}};
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    const auto* const number = std::ranges::find(numbers, argument, [](auto n) { return n.first; });
-    if (argument == "--json") {
-      arguments.json = true;
-    } else if (number != std::end(numbers) && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
-      *number->second = static_cast<uint32_t>(std::atoi(argv[++i]));
-    } else if (!argument.starts_with("-")) {
-      arguments.traces.emplace_back(argument);
-    } else {
-      std::fputs(kUsage, stderr);
-      std::exit(2);
-    }
-  }
-  return arguments;
-}
-
 RouteTable make_routes(const Arguments& arguments) {
   if (!arguments.traces.empty()) return sluice::stream::read_route_traces(arguments.traces);
   RouteProcess synthetic({.layers = arguments.layers}, arguments.seed);
@@ -323,10 +291,7 @@ RouteTable make_routes(const Arguments& arguments) {
   return synthetic.routes();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  const Arguments arguments = parse(argc, argv);
+void run(const Arguments& arguments) {
   const RouteTable routes = make_routes(arguments);
   if (routes.tokens() == 0) {
     throw sluice::Error(sluice::ErrorCode::kInvalidInput, "the traces have no tokens");
@@ -341,15 +306,30 @@ int main(int argc, char** argv) try {
         "\"hit_rate\": {}, \"start_hit_rate\": {}}}\n",
         routes.layers, routes.experts, routes.tokens(), reuse_share(routes), slots,
         json_lines(rates), json_lines(start));
-    return 0;
+    return;
   }
   fmt::print("{} tokens in {} conversations, {} of {} experts in {} layers; {:.1f} % reused\n",
              routes.tokens(), routes.starts.size(), routes.top_k, routes.experts, routes.layers,
              100 * reuse_share(routes));
   print_table("hit rate, %", at, rates);
   print_table("first 64 tokens, knowing", at, start);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "cache_policies_bench: %s\n", error.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  sluice::cli::OptionList options;
+  options.arguments({"TRACE", "", "files of sluice eval --routes, of one model, one after another"},
+                    arguments.traces, sluice::cli::Completion::kFile, 0);
+  options.flag({"json", "", "print JSON"}, arguments.json);
+  options.number({"layers", "N", "of the routes that are made without traces"}, arguments.layers,
+                 {1, 1000});
+  options.number({"conversations", "N", "of these"}, arguments.conversations, {1, 100'000});
+  options.number({"tokens", "N", "of each conversation"}, arguments.tokens, {1, 1'000'000});
+  options.number({"seed", "N", "of the routes"}, arguments.seed, {0, UINT32_MAX});
+  return sluice::bench::run_main(
+      argc, argv,
+      "Hit rates of cache policies on recorded routes, or on such as K3 is said to have.", options,
+      [&] { run(arguments); });
 }

@@ -2,20 +2,17 @@
 // that layer: a text runs token by token, with memory for some share of the experts.
 #include "base/error.h"
 #include "base/read_file.h"
+#include "benchmark.h"
+#include "cli/options.h"
 #include "model/loaded_model.h"
 #include "text/tokenizer.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,44 +27,11 @@ using sluice::model::LoadOptions;
 using sluice::model::ModelShape;
 using sluice::stream::StreamerCounters;
 
-constexpr const char* kUsage =
-    "usage: expert_guess_bench [--json] [--tokens N] [--window N] [--threads N] [MODEL TEXT]\n"
-    "Without arguments the small model reads its held-out prose, from the folder of the sources.\n";
-
 struct Arguments {
   bool json = false;
   std::string model = "models/nano", text = "tests/nano/prose.txt";
   uint32_t tokens = 2048, window = 512, threads = 0;
 };
-
-[[noreturn]] void refuse() {
-  std::fputs(kUsage, stderr);
-  std::exit(2);
-}
-
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  const std::pair<std::string_view, uint32_t*> numbers[] = {{"--tokens", &arguments.tokens},
-                                                            {"--window", &arguments.window},
-                                                            {"--threads", &arguments.threads}};
-  std::vector<std::string> files;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    const auto* const number = std::ranges::find(numbers, argument, [](auto n) { return n.first; });
-    if (argument == "--json") {
-      arguments.json = true;
-    } else if (number != std::end(numbers) && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
-      *number->second = static_cast<uint32_t>(std::atoi(argv[++i]));
-    } else if (!argument.starts_with("-")) {
-      files.emplace_back(argument);
-    } else {
-      refuse();
-    }
-  }
-  if (files.size() != 0 && files.size() != 2) refuse();
-  if (!files.empty()) std::tie(arguments.model, arguments.text) = std::pair(files[0], files[1]);
-  return arguments;
-}
 
 LoadOptions load_options(const Arguments& arguments) {
   return {.threads = arguments.threads, .prefill_rows = 1, .context = arguments.window};
@@ -236,10 +200,7 @@ std::vector<TokenId> read_tokens(const Arguments& arguments) {
   return tokens;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  const Arguments arguments = parse(argc, argv);
+void measure(const Arguments& arguments) {
   const std::vector<TokenId> tokens = read_tokens(arguments);
   LoadOptions options = load_options(arguments);
   const sluice::model::Inspection model = sluice::model::inspect_model(arguments.model, options);
@@ -261,13 +222,29 @@ int main(int argc, char** argv) try {
   const Run always = run(arguments.model, options, tokens);
   if (arguments.json) {
     print_json(always, comparisons);
-    return 0;
+    return;
   }
   fmt::print("{} tokens, {} experts\n", tokens.size(), model.expert_count);
   print_layers(model.shape, always);
   print_comparisons(comparisons);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "expert_guess_bench: %s\n", error.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  sluice::cli::OptionList options;
+  options.optional_argument({"MODEL", "", "folder of a model"}, arguments.model,
+                            sluice::cli::Completion::kFolder);
+  options.optional_argument({"TEXT", "", "file that it reads"}, arguments.text,
+                            sluice::cli::Completion::kFile);
+  options.flag({"json", "", "print JSON"}, arguments.json);
+  options.number({"tokens", "N", "of the text"}, arguments.tokens, {1, 1u << 30});
+  options.number({"window", "N", "tokens after which the model begins anew"}, arguments.window,
+                 {1, 1u << 20});
+  options.number({"threads", "N", "that compute"}, arguments.threads, {0, 1024});
+  options.describe_default("all cores");
+  return sluice::bench::run_main(
+      argc, argv, "How well the router of the next layer guesses the experts of that layer.",
+      options, [&] { measure(arguments); });
 }

@@ -1,5 +1,8 @@
 // Kernel speed as a share of what the memory gives: every kernel and a plain sum over the same
 // memory take turns in one run, and the best turn of each counts.
+#include "base/error.h"
+#include "benchmark.h"
+#include "cli/options.h"
 #include "kernels/fingerprint.h"
 #include "kernels/kernel_table.h"
 #include "kernels/read_bandwidth.h"
@@ -27,9 +30,9 @@ using sluice::kernels::KernelTable;
 using sluice::kernels::MatmulShape;
 
 struct Options {
-  size_t threads = 1;
+  uint32_t threads = 1;
   double seconds = 10;
-  size_t mebibytes = 1024;
+  uint64_t mebibytes = 1024;
   bool json = false;
   std::string target;
 };
@@ -256,55 +259,33 @@ class Bench {
   volatile uint64_t sink_ = 0;
 };
 
-[[noreturn]] void usage() {
-  fmt::print(
-      stderr,
-      "usage: bench_kernels [--threads N] [--seconds S] [--mebibytes M] [--json] [--target T]\n");
-  std::exit(2);
-}
-
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--json") {
-      options.json = true;
-      continue;
-    }
-    if (i + 1 == argc) usage();
-    const char* value = argv[++i];
-    if (name == "--threads") {
-      options.threads = std::strtoull(value, nullptr, 10);
-    } else if (name == "--seconds") {
-      options.seconds = std::strtod(value, nullptr);
-    } else if (name == "--mebibytes") {
-      options.mebibytes = std::strtoull(value, nullptr, 10);
-    } else if (name == "--target") {
-      options.target = value;
-    } else {
-      usage();
-    }
+const KernelTable& find_table(const std::string& target) {
+  if (target.empty()) return sluice::kernels::best_kernels();
+  if (const KernelTable* table = sluice::kernels::find_kernels(target)) return *table;
+  std::vector<std::string_view> targets;
+  for (const KernelTable* other : sluice::kernels::runnable_kernels()) {
+    targets.emplace_back(other->target);
   }
-  if (options.threads == 0 || options.mebibytes == 0) usage();
-  return options;
+  throw sluice::Error(sluice::ErrorCode::kInvalidInput,
+                      "--target {} is not in this build or not for this processor; there are {}",
+                      target, fmt::join(targets, ", "));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse(argc, argv);
-  const KernelTable* table = options.target.empty() ? &sluice::kernels::best_kernels()
-                                                    : sluice::kernels::find_kernels(options.target);
-  if (table == nullptr) {
-    fmt::print(stderr, "target '{}' is not in this build or not for this processor; there are:\n",
-               options.target);
-    for (const KernelTable* other : sluice::kernels::runnable_kernels()) {
-      fmt::print(stderr, "  {}\n", other->target);
-    }
-    return 2;
-  }
-  Bench bench(options, *table);
-  bench.run();
-  bench.print();
-  return 0;
+  Options options;
+  sluice::cli::OptionList list;
+  list.number({"threads", "N", "that compute"}, options.threads, {1, 1024});
+  list.number({"seconds", "S", "to go on"}, options.seconds, {0, 3600});
+  list.number({"mebibytes", "N", "of weights"}, options.mebibytes, {1, 1u << 20});
+  list.flag({"json", "", "print JSON"}, options.json);
+  list.string({"target", "NAME", "instruction set"}, options.target);
+  list.describe_default("the best of this processor");
+  return sluice::bench::run_main(
+      argc, argv, "Speed of the kernels, as a share of what the memory gives.", list, [&] {
+        Bench bench(options, find_table(options.target));
+        bench.run();
+        bench.print();
+      });
 }

@@ -1,6 +1,8 @@
 // Times opening a checkpoint: index, headers and their cross-checks, then the map of all weights.
 // The ceiling is reading the same bytes and doing nothing with them, in turns in the same run.
 #include "base/error.h"
+#include "benchmark.h"
+#include "cli/options.h"
 #include "format/checkpoint.h"
 #include "format/safetensors.h"
 #include "format/synthetic_checkpoint.h"
@@ -21,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,53 +34,21 @@ namespace fs = std::filesystem;
 using sluice::format::Checkpoint;
 using sluice::format::SyntheticShape;
 
-constexpr const char* kUsage =
-    "usage: open_checkpoint_bench [--json] [FOLDER | --generate FOLDER [SHAPE]]\n"
-    "SHAPE: [--layers N] [--experts N] [--vocab N]; what is left out is that of the release.\n"
-    "--generate first writes a checkpoint with headers and no data: its shards are sparse files.\n"
-    "Without a folder such a checkpoint is written into a temporary one and removed again.\n";
-
 constexpr int kTurns = 3;  // The best counts.
 
 struct Arguments {
-  fs::path folder;
+  std::string folder;
   bool json = false, generate = false;
-  SyntheticShape shape = SyntheticShape::k3();
+  uint32_t layers = 0, experts = 0, vocab = 0;  // 0: as in the release.
 };
 
-[[noreturn]] void refuse() {
-  std::fputs(kUsage, stderr);
-  std::exit(2);
-}
-
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  arguments.shape.vision_blocks = 27;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    const auto number = [&] {
-      const int value = i + 1 < argc ? std::atoi(argv[++i]) : 0;
-      if (value <= 0) refuse();
-      return static_cast<uint32_t>(value);
-    };
-    if (argument == "--json") {
-      arguments.json = true;
-    } else if (argument == "--generate") {
-      arguments.generate = true;
-    } else if (argument == "--layers") {
-      arguments.shape.set_layers(number());
-    } else if (argument == "--experts") {
-      arguments.shape.set_experts(number());
-    } else if (argument == "--vocab") {
-      arguments.shape.vocab = number();
-    } else if (argument.starts_with("-") || !arguments.folder.empty()) {
-      refuse();
-    } else {
-      arguments.folder = argument;
-    }
-  }
-  if (arguments.generate && arguments.folder.empty()) refuse();
-  return arguments;
+SyntheticShape shape_of(const Arguments& arguments) {
+  SyntheticShape shape = SyntheticShape::k3();
+  shape.vision_blocks = 27;
+  if (arguments.layers > 0) shape.set_layers(arguments.layers);
+  if (arguments.experts > 0) shape.set_experts(arguments.experts);
+  if (arguments.vocab > 0) shape.vocab = arguments.vocab;
+  return shape;
 }
 
 /// In a process of its own, because generating needs more memory than the opening whose peak is
@@ -201,21 +172,39 @@ void print(const Result& r, bool json) {
              r.map_megabytes);
 }
 
+void run(const Arguments& arguments) {
+  const bool temporary = arguments.folder.empty();
+  if (temporary && arguments.generate) {
+    throw sluice::Error(sluice::ErrorCode::kInvalidInput, "--generate needs a FOLDER to write in");
+  }
+  const fs::path folder =
+      temporary ? fs::temp_directory_path() / fmt::format("sluice-open-checkpoint-{}", ::getpid())
+                : fs::path(arguments.folder);
+  if (temporary || arguments.generate) generate(folder, shape_of(arguments));
+  const Result result = measure(folder);
+  if (temporary) fs::remove_all(folder);
+  print(result, arguments.json);
+}
+
 }  // namespace
 
-int main(int argc, char** argv) try {
-  Arguments arguments = parse(argc, argv);
-  const bool temporary = arguments.folder.empty();
-  if (temporary) {
-    arguments.folder =
-        fs::temp_directory_path() / fmt::format("sluice-open-checkpoint-{}", ::getpid());
+int main(int argc, char** argv) {
+  Arguments arguments;
+  sluice::cli::OptionList options;
+  options.optional_argument({"FOLDER", "", "a checkpoint"}, arguments.folder,
+                            sluice::cli::Completion::kFolder);
+  options.describe_default("one of headers alone, in a temporary folder");
+  options.flag(
+      {"generate", "", "first write one of headers alone into FOLDER; its shards have holes"},
+      arguments.generate);
+  for (const auto& [name, to] :
+       {std::pair{"layers", &arguments.layers}, std::pair{"experts", &arguments.experts},
+        std::pair{"vocab", &arguments.vocab}}) {
+    options.number({name, "N", "of the checkpoint that is written"}, *to, {1, 1u << 24});
+    options.describe_default("as in the release");
   }
-  if (temporary || arguments.generate) generate(arguments.folder, arguments.shape);
-  const Result result = measure(arguments.folder);
-  if (temporary) fs::remove_all(arguments.folder);
-  print(result, arguments.json);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "open_checkpoint_bench: %s\n", error.what());
-  return 1;
+  options.flag({"json", "", "print JSON"}, arguments.json);
+  return sluice::bench::run_main(
+      argc, argv, "Time to open a checkpoint, beside that of reading the same bytes.", options,
+      [&] { run(arguments); });
 }

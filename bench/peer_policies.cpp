@@ -8,6 +8,8 @@
 // router names and that have not been read ahead are read by many threads at once. Those guessed
 // for the next layer follow in a queue of their own with eight threads. What was guessed wrong and
 // has not begun is dropped; what has begun is waited for. Nothing is kept from token to token.
+#include "benchmark.h"
+#include "cli/options.h"
 #include "io/sim_drives.h"
 #include "stream/route_process.h"
 
@@ -16,15 +18,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <random>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -38,8 +37,6 @@ using sluice::FileId;
 using sluice::Nanos;
 using sluice::io::SimDrives;
 using sluice::stream::RouteTable;
-
-constexpr const char* kUsage = "usage: peer_policies_bench [--tokens N]\n";
 
 constexpr uint64_t kExpertBytes = 17'547'264, kHalfBytes = kExpertBytes / 2 / 4096 * 4096;
 constexpr size_t kPrefetchThreads = 8, kGuessesMax = 16;
@@ -97,7 +94,7 @@ class Peer {
     for (size_t turn = 0; turn < routes_.turns(); ++turn) run_layer(turn);
     wait_until([&] { return halves_.empty(); });
     const auto tokens = static_cast<double>(routes_.tokens());
-    return {std::chrono::duration<double>(drives_.now() - start).count() / tokens,
+    return {sluice::to_seconds(drives_.now() - start) / tokens,
             static_cast<double>(reads_) * kHalfBytes / 1e9 / tokens};
   }
 
@@ -271,8 +268,7 @@ void print(const std::vector<Rig>& rigs, const Unknowns& unknowns, const RouteTa
       "fitted: recall of guesses {:.2f}, {:.1f} ms of the host a layer, {:.2f} of the drives' "
       "ceilings\n\n"
       "drives  ceiling GB/s  published s/token  modelled s/token  ratio  modelled GB/token\n",
-      unknowns.recall, std::chrono::duration<double, std::milli>(unknowns.host).count(),
-      unknowns.efficiency);
+      unknowns.recall, sluice::to_milliseconds(unknowns.host), unknowns.efficiency);
   for (const Rig& rig : rigs) {
     double ceiling = 0;
     for (const RigDrive& drive : rig.drives) ceiling += drive.gigabytes_per_second;
@@ -296,13 +292,13 @@ void print(const std::vector<Rig>& rigs, const Unknowns& unknowns, const RouteTa
 
 int main(int argc, char** argv) {
   uint32_t tokens = 8;
-  if (argc == 3 && std::string_view(argv[1]) == "--tokens") {
-    tokens = static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10));
-  } else if (argc != 1) {
-    std::fputs(kUsage, stderr);
-    return 2;
-  }
-  const std::vector<Rig> rigs = published_rigs();
-  const Unknowns unknowns = fit(rigs, draw_routes(1));
-  print(rigs, unknowns, draw_routes(std::max(1u, tokens)));
+  sluice::cli::OptionList options;
+  options.number({"tokens", "N", "that each setting runs"}, tokens, {1, 100'000});
+  return sluice::bench::run_main(
+      argc, argv, "A model of how the peer reads, fitted to the speeds that it published.", options,
+      [&] {
+        const std::vector<Rig> rigs = published_rigs();
+        const Unknowns unknowns = fit(rigs, draw_routes(1));
+        print(rigs, unknowns, draw_routes(tokens));
+      });
 }

@@ -1,5 +1,7 @@
 // Measures what coding the scales of experts saves and what decoding them costs one core. The
 // ceiling is checking the same pieces without a codec, in turns in the same run.
+#include "benchmark.h"
+#include "cli/options.h"
 #include "format/checkpoint.h"
 #include "format/piece_decoder.h"
 #include "format/storage_reader.h"
@@ -10,13 +12,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <functional>
 #include <random>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -26,34 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 using namespace sluice;
 
-constexpr const char* kUsage =
-    "usage: scale_codec_bench [--experts N] [FOLDER]\n"
-    "Without the FOLDER of a checkpoint the scales are drawn: like those published of Kimi K3, 82 "
-    "%\n"
-    "have one exponent, 17 % the next, and the rest the one after.\n";
-
 constexpr int kTurns = 5;  // The best counts.
 
 struct Arguments {
-  fs::path folder;
+  std::string folder;
   uint32_t experts = 64;
 };
-
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    if (argument == "--experts" && i + 1 < argc && std::atoi(argv[i + 1]) > 0) {
-      arguments.experts = static_cast<uint32_t>(std::atoi(argv[++i]));
-    } else if (!argument.starts_with("-") && arguments.folder.empty()) {
-      arguments.folder = argument;
-    } else {
-      std::fputs(kUsage, stderr);
-      std::exit(2);
-    }
-  }
-  return arguments;
-}
 
 using Bytes = std::vector<std::byte>;
 
@@ -171,17 +149,24 @@ void report(const char* what, const std::vector<Bytes>& pieces, uint64_t all_byt
       accept_all(pieces, pieces, format::Codec::kRaw));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  const Arguments arguments = parse(argc, argv);
+void run(const Arguments& arguments) {
   const Pieces pieces = arguments.folder.empty() ? draw(arguments.experts)
                                                  : read(arguments.folder, arguments.experts);
   const uint64_t all = total(pieces.scales) + total(pieces.codes);
   if (!pieces.scales.empty()) report("scales", pieces.scales, all);
   if (!arguments.folder.empty()) report("codes", pieces.codes, all);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "scale_codec_bench: %s\n", error.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  cli::OptionList options;
+  options.optional_argument({"FOLDER", "", "a checkpoint"}, arguments.folder,
+                            cli::Completion::kFolder);
+  // As published of Kimi K3: 82 % have one exponent, 17 % the next, and the rest the one after.
+  options.describe_default("scales that are drawn like those of K3");
+  options.number({"experts", "N", "to take"}, arguments.experts, {1, 100'000});
+  return bench::run_main(argc, argv, "What coding the scales of experts saves, and costs.", options,
+                         [&] { run(arguments); });
 }

@@ -3,6 +3,8 @@
 // asked for together and the next layer's when all have come. bench/striping.py emulates drives for
 // it.
 #include "base/error.h"
+#include "benchmark.h"
+#include "cli/options.h"
 #include "format/pack_plan.h"
 #include "format/piece_decoder.h"
 #include "format/placement.h"
@@ -17,11 +19,9 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,13 +35,6 @@ using sluice::SegmentId;
 using sluice::format::Placement;
 using sluice::stream::WeightStreamer;
 
-constexpr const char* kUsage =
-    "usage: striping_bench [--seconds S] [--turns N] [--json] FILE...\n"
-    "All files hold the same bytes, at least an expert of K3 (17.5 MB), each on a drive of its "
-    "own.\n"
-    "Measures each drive, the first two, the first four and all of them. Without files it does\n"
-    "nothing: see bench/striping.py.\n";
-
 constexpr uint64_t kExpertBytes = 17'547'264, kPieceBytes = 1u << 20;
 constexpr uint32_t kExpertsOfLayer = 16, kSpareSlots = 4;
 // More than ever come back while one of them is in a slot. They share the bytes of the file.
@@ -53,35 +46,6 @@ struct Arguments {
   uint32_t turns = 3;
   bool json = false;
 };
-
-[[noreturn]] void refuse() {
-  std::fputs(kUsage, stderr);
-  std::exit(2);
-}
-
-Arguments parse(int argc, char** argv) {
-  Arguments arguments;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view argument = argv[i];
-    const auto value = [&] {
-      if (i + 1 == argc) refuse();
-      return argv[++i];
-    };
-    if (argument == "--json") {
-      arguments.json = true;
-    } else if (argument == "--seconds") {
-      arguments.seconds = std::strtod(value(), nullptr);
-    } else if (argument == "--turns") {
-      arguments.turns = static_cast<uint32_t>(std::strtoul(value(), nullptr, 10));
-    } else if (argument.starts_with("-")) {
-      refuse();
-    } else {
-      arguments.files.emplace_back(argument);
-    }
-  }
-  if (arguments.turns == 0) refuse();
-  return arguments;
-}
 
 /// What all files hold: experts, one after another, and the checksums of their pieces.
 struct Content {
@@ -242,13 +206,10 @@ void print(const std::vector<Set>& sets, const std::vector<double>& rates, bool 
   if (json) fmt::print("{}\n", report.dump());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  const Arguments arguments = parse(argc, argv);
+void run(const Arguments& arguments) {
   if (arguments.files.empty()) {
-    std::fputs(kUsage, stdout);
-    return 0;
+    fmt::print("Without files there is nothing to measure; bench/striping.py emulates drives.\n");
+    return;
   }
   const Content content = read_content(arguments.files.front());
   const Placement alone = copies(content, 1);
@@ -267,8 +228,22 @@ int main(int argc, char** argv) try {
     }
   }
   print(sets, rates, arguments.json);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "striping_bench: %s\n", error.what());
-  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  sluice::cli::OptionList options;
+  options.arguments(
+      {"FILE", "", "of the same bytes, an expert or more, each on a drive of its own"},
+      arguments.files, sluice::cli::Completion::kFile, 0);
+  options.number({"seconds", "S", "of a turn"}, arguments.seconds, {0.001, 3600});
+  options.number({"turns", "N", "of each set of drives; the best counts"}, arguments.turns,
+                 {1, 1000});
+  options.flag({"json", "", "print JSON"}, arguments.json);
+  return sluice::bench::run_main(argc, argv,
+                                 "Reads experts from each drive, the first two, the first four and "
+                                 "all; see bench/striping.py.",
+                                 options, [&] { run(arguments); });
 }
