@@ -12,21 +12,25 @@
 
 namespace sluice::format {
 
-AppendFile::AppendFile(std::filesystem::path path, uint64_t keep)
+AppendFile::AppendFile(Opening, std::filesystem::path path)
     : path_((check_replaceable(path), std::move(path))),
-      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)),
-      bytes_(keep) {
+      descriptor_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666)) {
+  if (descriptor_ < 0) fail(errno);
+}
+
+AppendFile::AppendFile(std::filesystem::path path, uint64_t keep)
+    : AppendFile(Opening{}, std::move(path)) {
   struct stat status{};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) fail(errno);
+  if (::fstat(descriptor_, &status) != 0) fail(errno);
   const auto present = static_cast<uint64_t>(status.st_size);
   if (present < keep) {
-    ::close(descriptor_);
     throw Error(ErrorCode::kCorrupt,
                 "{}: has {} bytes, but the run to continue had written {}; restore it, or start "
                 "anew without its progress file",
                 path_.string(), present, keep);
   }
   if (::ftruncate(descriptor_, static_cast<off_t>(keep)) != 0) fail(errno);
+  bytes_ = keep;
 }
 
 AppendFile::~AppendFile() { ::close(descriptor_); }

@@ -25,6 +25,8 @@ class AppendFile {
   uint64_t sync();
 
  private:
+  struct Opening {};
+  AppendFile(Opening, std::filesystem::path path);
   [[noreturn]] void fail(int error) const;
 
   const std::filesystem::path path_;
