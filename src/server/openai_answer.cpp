@@ -211,9 +211,9 @@ void ChunkStream::end() {
   events_.data("[DONE]");
 }
 
+// The body ends as it should: of one that breaks off, browsers may drop what came last.
 void ChunkStream::fail(const Problem& problem) {
   events_.data(problem_json(problem, Dialect::kOpenAi));
-  events_.cut();
 }
 
 }  // namespace sluice::server

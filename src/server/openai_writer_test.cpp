@@ -429,13 +429,13 @@ TEST(ChatStream, KeepsAliveAndTellsOfProgress) {
   EXPECT_EQ(chunk["choices"][0]["delta"], Json::object());
 }
 
-TEST(ChatStream, IsCutByAnError) {
+TEST(ChatStream, AnErrorIsItsLastEvent) {
   RecordedReply reply;
   const auto writer = chat_writer({.stream = true}, reply);
   writer->begin();
   writer->fail({.status = 500, .message = "a drive failed"});
   EXPECT_THAT(reply.blocks().back(), testing::StartsWith(R"(data: {"error":{"message":"a drive)"));
-  EXPECT_TRUE(reply.was_cut);
+  EXPECT_FALSE(reply.was_cut);  // A browser might drop the event then.
 }
 
 TEST(ChatWriter, AnErrorTakesThePlaceOfAWholeAnswer) {

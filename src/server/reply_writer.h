@@ -48,7 +48,6 @@ class EventStream {
   void event(std::string_view name, std::string_view json);
   /// What clients skip.
   void comment(std::string_view text);
-  void cut() { reply_.cut(); }
 
  private:
   HttpReply& reply_;

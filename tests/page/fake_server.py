@@ -92,7 +92,7 @@ class FakeHandler(BaseHTTPRequestHandler):
             self.event(delta(content=' more'))
         if kind == 'break':
             self.event({'error': {'message': 'The drive nvme3n1 is gone.', 'type': 'server_error'}})
-            self.close_connection = True
+            self.wfile.write(b'0\r\n\r\n')
             return
         self.end_stream()
 
