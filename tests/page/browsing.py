@@ -83,12 +83,19 @@ class PageTest(unittest.TestCase):
         page.goto(self.URL)
         return Screen(page)
 
+    def expect_complaints(self, text: str) -> None:
+        """Messages with this text may come to the console, at whatever time until the end."""
+        self._expected.append(text)
+
     def _hear(self, message: ConsoleMessage) -> None:
-        if message.type in ('error', 'warning') and not REFUSED.match(message.text):
+        if message.type not in ('error', 'warning') or REFUSED.match(message.text):
+            return
+        if not any(text in message.text for text in self._expected):
             self._complaints.append(message.text)
 
     def setUp(self) -> None:
         self._complaints: list[str] = []
+        self._expected: list[str] = []
 
     def tearDown(self) -> None:
         self.assertEqual(self._complaints, [], 'on the console of the browser')
