@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/size_text.h"
 #include "cli/text_table.h"
+#include "engine/bench_spread.h"
 #include "io/bench_file.h"
 #include "io/pread_drives.h"
 #include "io/read_bench.h"
@@ -189,9 +190,7 @@ Speed measure(DriveArray& drives, const sluice::io::ReadLoad& load, double secon
 }
 
 double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
+  return sluice::engine::spread_of(std::move(values)).value_or(sluice::engine::Spread{}).median;
 }
 
 /// A median, and how exact it is.
@@ -222,24 +221,26 @@ struct Shares {
   }
 };
 
+std::vector<double> rates_of(const Reader& reader) {
+  std::vector<double> rates;
+  for (const Speed& speed : reader.turns) rates.push_back(speed.bytes_per_second);
+  return rates;
+}
+
 Shares shares_of(const std::vector<Reader>& readers) {
-  const size_t turns = readers.front().turns.size();
-  const auto rate = [&](size_t reader, size_t turn) {
-    return readers[reader].turns[turn].bytes_per_second;
-  };
-  const bool twice = readers.size() > 1 && readers[1].drives == nullptr;  // fio and fio again.
-  std::vector<double> reference;
-  for (size_t turn = 0; turn < turns; ++turn) {
-    reference.push_back(twice ? (rate(0, turn) + rate(1, turn)) / 2 : rate(0, turn));
+  const std::vector<double> first = rates_of(readers.front());
+  std::vector<double> reference = first;
+  if (readers.size() > 1 && readers[1].drives == nullptr) {  // fio and fio again.
+    const std::vector<double> again = rates_of(readers[1]);
+    for (size_t turn = 0; turn < again.size(); ++turn) {
+      reference[turn] = (first[turn] + again[turn]) / 2;
+    }
   }
   Shares shares{.reference = median(reference), .of_readers = {}};
-  for (size_t reader = 1; reader < readers.size(); ++reader) {
-    std::vector<double> values;
-    for (size_t turn = 0; turn < turns; ++turn) {
-      const bool is_fio = readers[reader].drives == nullptr;
-      values.push_back(rate(reader, turn) / (is_fio ? rate(0, turn) : reference[turn]));
-    }
-    shares.of_readers.push_back(share_of(values));
+  for (const Reader& reader : std::span(readers).subspan(1)) {
+    const bool is_fio = reader.drives == nullptr;
+    shares.of_readers.push_back(
+        share_of(sluice::engine::paired_ratios(rates_of(reader), is_fio ? first : reference)));
   }
   return shares;
 }
