@@ -4,7 +4,6 @@
 #include <chrono>
 
 namespace sluice::cli {
-namespace {}  // namespace
 
 TraceWindows::TraceWindows(const format::ReadTraceHeader& header, Nanos interval)
     : header_(header), interval_(interval), sums_(header.drives.size()) {}

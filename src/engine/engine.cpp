@@ -71,9 +71,8 @@ struct Engine::Impl {
       const uint32_t run = request.rows_in_pass * loaded.model().layers_done() / layers;
       progress.rows += run;
       const double done = progress.rows - request.cached;
-      const std::chrono::duration<double> elapsed = loaded.drives().now() - request.started;
-      if (done > 0)
-        progress.seconds_left = elapsed.count() / done * (progress.rows_of - progress.rows);
+      const double elapsed = to_seconds(loaded.drives().now() - request.started);
+      if (done > 0) progress.seconds_left = elapsed / done * (progress.rows_of - progress.rows);
     }
     return progress;
   }
