@@ -73,6 +73,7 @@ class FakeHandler(BaseHTTPRequestHandler):
         self.begin('text/event-stream; charset=utf-8')
         try:
             self.stream(kind)
+            self.wfile.write(b'0\r\n\r\n')
         except (BrokenPipeError, ConnectionResetError):
             self.server.cancelled.set()
 
@@ -92,7 +93,6 @@ class FakeHandler(BaseHTTPRequestHandler):
             self.event(delta(content=' more'))
         if kind == 'break':
             self.event({'error': {'message': 'The drive nvme3n1 is gone.', 'type': 'server_error'}})
-            self.wfile.write(b'0\r\n\r\n')
             return
         self.end_stream()
 
@@ -129,7 +129,6 @@ class FakeHandler(BaseHTTPRequestHandler):
             }
         )
         self.raw('data: [DONE]\n\n')
-        self.wfile.write(b'0\r\n\r\n')
 
     def event(self, chunk: Json) -> None:
         self.raw(f'data: {json.dumps(chunk)}\n\n')
