@@ -170,7 +170,12 @@ class Server:
         return Stream(self.send('POST', path, body))
 
     def stream(self, path: str, body: dict[str, Any]) -> Stream:
-        return self.open(path, body | {'stream': True})
+        """The same of a streamed answer, which must be good."""
+        stream = self.open(path, body | {'stream': True})
+        if stream.status != 200:
+            with stream:
+                raise AssertionError((path, stream.status, stream.read()))
+        return stream
 
     def metric(self, name: str) -> float:
         """The sum of the samples of a metric; 0 when there is none yet."""

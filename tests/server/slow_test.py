@@ -22,6 +22,11 @@ def long_prompt(first: str) -> dict[str, Any]:
     return {'prompt': first + ' word' * WORDS, 'max_tokens': 4, 'temperature': 0}
 
 
+def endless(first: str) -> dict[str, Any]:
+    """The same, but it will not end before the test breaks it off."""
+    return long_prompt(first) | {'max_tokens': 2000, 'ignore_eos': True}
+
+
 class SlowTest(ServerTest):
     OPTIONS = ('--prefill-chunk', 1, '--context', 4096, '--max-sequences', 1, '--max-queue', 4,
                '--keep-alive', 1)
@@ -36,6 +41,11 @@ class SlowTest(ServerTest):
 
 
 class Disconnects(SlowTest):
+    def ended(self) -> float:
+        """Requests that were answered, given up or refused."""
+        return sum(map(self.server.metric, ('vllm:request_success_total',
+                                            'sluice_requests_refused_total')))
+
     def test_while_the_prompt_is_run(self):
         for stream in (True, False):
             body = long_prompt(f'A {stream}') | {'stream': stream}
@@ -49,14 +59,17 @@ class Disconnects(SlowTest):
         self.assertLess(found, WORDS)
 
     def test_before_anything_was_sent(self):
+        before = self.ended()
         for _ in range(5):
-            self.server.send('POST', COMPLETIONS, long_prompt('B') | {'stream': True}).close()
-        until(self.idle, 'none of the requests is left')
+            self.server.send('POST', COMPLETIONS, endless('B') | {'stream': True}).close()
+        # An idle server may not have begun to look at them.
+        until(lambda: self.ended() == before + 5, 'none of the requests is left')
+        until(self.idle, 'nor is anything else')
 
     def test_while_it_waits(self):
-        with self.server.stream(COMPLETIONS, long_prompt('C')):
+        with self.server.stream(COMPLETIONS, endless('C')):
             until(lambda: self.server.running() == 1, 'the first runs')
-            second = self.server.stream(COMPLETIONS, long_prompt('D'))
+            second = self.server.stream(COMPLETIONS, endless('D'))
             until(lambda: self.server.waiting() == 1, 'the second waits')
             second.close()
             until(lambda: self.server.waiting() == 0, 'its place is free again')
@@ -100,9 +113,9 @@ class Waiting(SlowTest):
         self.assertGreaterEqual(told[-1]['total'], WORDS)
 
     def test_one_that_waits_is_told_its_place(self):
-        with self.server.stream(COMPLETIONS, long_prompt('F')), \
-                self.server.stream(COMPLETIONS, long_prompt('G')) as second, \
-                self.server.stream(COMPLETIONS, long_prompt('H')) as third:
+        with self.server.stream(COMPLETIONS, endless('F')), \
+                self.server.stream(COMPLETIONS, endless('G')) as second, \
+                self.server.stream(COMPLETIONS, endless('H')) as third:
             for stream, ahead in ((second, 0), (third, 1)):
                 sign = next(line for line in stream.lines() if line.startswith(':'))
                 self.assertEqual(sign, f': waiting, {ahead} ahead')
