@@ -54,9 +54,15 @@ class OneIsLost(TwoDrivesTest):
             self.soon(drives[lost], 'gone', model, *options)
             self.answers(*model, *options)
             drives[lost].tell('back')
-            before = drives[lost].status().bytes
-            self.answers(*model, *options)
-            self.assertGreater(drives[lost].status().bytes, before + (10 << 20))
+            # On a busy machine its first reads may seem slow, and a whole run then goes elsewhere.
+            self.assertTrue(any(self.serves(drives[lost], model, *options) for _ in range(4)),
+                            'every run read from the other drive')
+
+    def serves(self, drive, model, *options):
+        """Whether a run reads much from the drive."""
+        before = drive.status().bytes
+        self.answers(*model, *options)
+        return drive.status().bytes > before + (10 << 20)
 
     @by_each_method
     def test_a_conversation_uses_it_again_when_it_is_back(self, *options):
