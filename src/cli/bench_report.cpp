@@ -27,7 +27,7 @@ double per_second(uint64_t amount, const BenchTurn& turn) {
 }
 
 double ms_per_token(Nanos time, const BenchTurn& turn) {
-  return share(1e3 * to_seconds(time), static_cast<double>(turn.stats.tokens));
+  return share(to_milliseconds(time), static_cast<double>(turn.stats.tokens));
 }
 
 uint64_t device_bytes(const BenchTurn& turn) {

@@ -66,8 +66,8 @@ SimulatedFigures figures(const SimulatedCase& of) {
                      .first_token_seconds = to_seconds(run.stats.prefill.elapsed),
                      .bytes_per_token = decode.bytes_per_token(),
                      .hit_share = decode.hit_share(),
-                     .waiting_ms = per_token(1e3 * to_seconds(decode.waiting()), decode),
-                     .computing_ms = per_token(1e3 * to_seconds(decode.computing()), decode),
+                     .waiting_ms = per_token(to_milliseconds(decode.waiting()), decode),
+                     .computing_ms = per_token(to_milliseconds(decode.computing()), decode),
                      .hint_recall = decode.hint_recall(),
                      .hint_waste = decode.hint_waste()};
   for (const SimulationResult& result : of.results) {
@@ -141,7 +141,7 @@ Json rates_json(const simulator::ComputeRates& rates) {
           {"state_bytes_per_second", rates.state},
           {"attention_products_per_second", rates.attention},
           {"vector_bytes_per_second", rates.vector},
-          {"operation_ms", 1e3 * to_seconds(rates.operation)}};
+          {"operation_ms", to_milliseconds(rates.operation)}};
 }
 
 Json drives_json(const SimulatedCase& of, const SimulatedFigures& f) {
@@ -150,7 +150,7 @@ Json drives_json(const SimulatedCase& of, const SimulatedFigures& f) {
     const io::SimDevice& device = of.drives[d].device;
     Json drive = {{"name", of.drives[d].name},
                   {"bytes_per_second", device.bytes_per_second},
-                  {"latency_ms", 1e3 * to_seconds(device.latency)}};
+                  {"latency_ms", to_milliseconds(device.latency)}};
     const std::vector<uint64_t>& stored = of.results.front().stored_bytes;
     if (!stored.empty()) drive["stored_bytes"] = stored[d];
     drive["bytes_per_token"] = f.drive_bytes_per_token[d];

@@ -24,8 +24,8 @@ double share(uint64_t part, uint64_t whole) { return per(static_cast<double>(par
 double gigabytes(uint64_t bytes) { return static_cast<double>(bytes) / 1e9; }
 
 std::string summary(const PhaseStats& phase) {
-  const double waiting = per(1e3 * to_seconds(phase.waiting()), phase.tokens);
-  const double computing = per(1e3 * to_seconds(phase.computing()), phase.tokens);
+  const double waiting = per(to_milliseconds(phase.waiting()), phase.tokens);
+  const double computing = per(to_milliseconds(phase.computing()), phase.tokens);
   return fmt::format(
       "{:.2f} tokens/s, {:.3f} GB read per token, {:.1f} % hits, waiting {:.1f} ms, "
       "computing {:.1f} ms a token, drives busy {:.1f} %\n",

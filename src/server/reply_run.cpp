@@ -35,8 +35,8 @@ Problem no_place(const engine::EngineStatus& status) {
   }
   return {
       .status = 429,
-      .message = fmt::format("{} requests run and {} wait, which is all that --max-queue allows: "
-                             "try again later",
+      .message = fmt::format("the queue is full ({} running, {} waiting; --max-queue is the most "
+                             "that may wait): try again later",
                              status.running, status.waiting),
       .code = "server_busy",
       .retry_seconds = 1};
