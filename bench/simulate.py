@@ -200,8 +200,7 @@ def main() -> int:
     parser.add_argument('--sets', type=int, default=len(SETS), help='how many of the drive sets')
     parser.add_argument('--json', action='store_true', help='print one array')
     options = parser.parse_args()
-    reason = 'built without libfuse3' if not options.fuse_drive else why_no_fuse()
-    if reason:
+    if reason := why_no_fuse(options.fuse_drive):
         print(f'skipped: {reason}', file=sys.stderr)
         return SKIPPED
     memory = '/dev/shm' if os.path.isdir('/dev/shm') else None

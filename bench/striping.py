@@ -81,8 +81,7 @@ def main() -> int:
     parser.add_argument('--turns', type=int, default=3, help='the best one counts')
     parser.add_argument('--json', action='store_true', help='print one object')
     options = parser.parse_args()
-    reason = 'built without libfuse3' if not options.fuse_drive else why_no_fuse()
-    if reason:
+    if reason := why_no_fuse(options.fuse_drive):
         print(f'skipped: {reason}', file=sys.stderr)
         return SKIPPED
     memory = '/dev/shm' if os.path.isdir('/dev/shm') else None

@@ -18,10 +18,7 @@ from drives import FuseDrive, why_no_fuse  # noqa: E402
 
 FUSE_DRIVE = sys.argv[2] if len(sys.argv) > 2 else ''
 QUICK = ('--sizes', '64KiB,1MiB', '--depths', '1,4', '--seconds', '0.06', '--quiet')
-
-
-def why_no_drives() -> str:
-    return why_no_fuse() if FUSE_DRIVE else 'fuse_drive was not built'
+NO_DRIVES = why_no_fuse(FUSE_DRIVE)
 
 
 class DrivesList(SluiceTest):
@@ -128,7 +125,7 @@ class DrivesBench(SluiceTest):
         self.assertIn('<svg', chart.read_text())
 
 
-@unittest.skipIf(why_no_drives(), why_no_drives())
+@unittest.skipIf(NO_DRIVES, NO_DRIVES)
 class DrivesEmulated(SluiceTest):
     """A drive of 100 MB/s, one of four times that, and another such."""
 

@@ -8,8 +8,10 @@ from typing import NamedTuple
 FOR_GOOD = 1 << 62
 
 
-def why_no_fuse() -> str:
-    """Why there can be no such drive here; empty when there can."""
+def why_no_fuse(program: str | None) -> str:
+    """Why there can be no such drive of fuse_drive, the program, here; empty when there can."""
+    if not program:
+        return 'built without libfuse3'
     try:
         os.close(os.open('/dev/fuse', os.O_RDWR))
     except OSError as error:

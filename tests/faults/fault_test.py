@@ -27,7 +27,7 @@ BLOCK = 4096
 # A fault of fuse_drive that every read meets.
 EVERYWHERE = f'* 0 {1 << 40}'
 
-no_fuse = ('built without libfuse3' if not FUSE_DRIVE else why_no_fuse())
+no_fuse = why_no_fuse(FUSE_DRIVE)
 no_root = '' if os.geteuid() == 0 else 'only root may mount'
 
 
