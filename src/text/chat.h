@@ -47,8 +47,8 @@ enum class ToolChoice : uint8_t {
   kAuto,
   kNone,
   kRequired,
-  kNamed,  ///< One function. The chat format has no words for it; only constrained sampling can
-           ///< obey.
+  kNamed,  ///< One call of one function, as OpenAI defines it. The chat format has no words for it;
+           ///< only constrained sampling can obey.
 };
 
 enum class ResponseFormat : uint8_t { kText, kJsonObject, kJsonSchema };

@@ -27,7 +27,7 @@ ReplyGrammar::ReplyGrammar(const Tokenizer& tokenizer, const TokenTree& tree,
     : tokenizer_(tokenizer),
       calls_required_(request.tool_choice == ToolChoice::kRequired ||
                       request.tool_choice == ToolChoice::kNamed),
-      calls_parallel_(request.parallel_tool_calls),
+      calls_parallel_(request.parallel_tool_calls && request.tool_choice != ToolChoice::kNamed),
       response_(compile_response(request, tree)),
       text_(tree.vocab_size()),
       scratch_(tree.vocab_size()) {

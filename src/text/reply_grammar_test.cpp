@@ -211,7 +211,7 @@ TEST(ReplyGrammar, ToolChoiceAndParallelCalls) {
   const ChatRequest named =
       request_with_tools(R"("tool_choice":{"type":"function","function":{"name":"get_time"}})");
   EXPECT_TRUE(accepts(named, reply("", time)));
-  EXPECT_TRUE(accepts(named, reply("", time + call("get_time", 2, ""))));
+  EXPECT_FALSE(accepts(named, reply("", time + call("get_time", 2, ""))));
   EXPECT_FALSE(accepts(named, reply("", get)));
   EXPECT_FALSE(accepts(named, reply("No.")));
   const ChatRequest one = request_with_tools(R"("parallel_tool_calls":false)");
