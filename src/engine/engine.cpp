@@ -135,6 +135,8 @@ struct Engine::Impl {
     request.started = loaded.drives().now();
     request.slot = choice.slot;
     request.cached = request.prompt_run = choice.length;
+    request.shared =
+        request.wanted.shared > 0 ? request.wanted.shared : slots.common_with(request.prompt);
     status.cached_tokens += choice.length;
     const std::vector<float> first = slots.take(choice, request.prompt);
     running.push_back(&request);
@@ -169,6 +171,9 @@ struct Engine::Impl {
     for (RunningRequest* request : running) {
       if (request->rows_in_pass == 0) continue;
       if (pass_has_prompt) slots.save_pass_point(request->slot);
+      if (request->parts_in_pass(slots.length(request->slot))) {
+        slots.save_shared_point(request->slot);
+      }
       const auto rows = request->generation->next_rows(request->rows_in_pass);
       tokens.insert(tokens.end(), rows.begin(), rows.end());
       states.resize(tokens.size(), &slots.state(request->slot));

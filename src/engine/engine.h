@@ -34,6 +34,8 @@ struct EngineRequest {
   bool logprobs = false;                ///< Tell the logarithm of each token's probability,
   uint32_t top_logprobs = 0;            ///< and the most probable tokens instead of it.
   std::unique_ptr<TokenGuide> guide{};  ///< May be null.
+  /// Tokens at the start of the prompt that other prompts may begin with, too; 0: not known.
+  uint32_t shared = 0;
 };
 
 struct TokenLogprob {
@@ -116,10 +118,11 @@ struct EngineStatus {
 /// sequences, so that a pass reads each expert once for all of them. What a request gets does not
 /// depend on the others, nor on what was in memory.
 ///
-/// Sequences stay in memory after their request, with two points each to which they can go back:
-/// the end of their last prompt, and the start of the last pass over a prompt. A request whose
-/// prompt begins like one of them goes on from there. One whose prompt another request is just
-/// running waits for that.
+/// Sequences stay in memory after their request, with three points each to which they can go back:
+/// the end of their last prompt, the start of the last pass over a prompt, and that of the pass in
+/// which the prompt parts from others (EngineRequest::shared, or else where it differs from one
+/// that was in memory). A request whose prompt begins like one of them goes on from there. One
+/// whose prompt another request is just running waits for that.
 ///
 /// Cancelling ends a pass that runs a prompt within a layer, and the others in it repeat it; a pass
 /// over answers alone runs to its end, which keeps what has been generated.

@@ -35,6 +35,11 @@ struct RunningRequest {
   /// any. For the engine's thread. Throws Error as sample() does.
   std::optional<TokenChosen> choose(uint32_t rows, std::span<const float> logits, Nanos now);
   [[nodiscard]] RequestEnded ended(FinishReason reason, Nanos now) const;
+  /// Whether the pass, which begins after `run` tokens, runs into what is not shared any more. For
+  /// the engine's thread.
+  [[nodiscard]] bool parts_in_pass(uint32_t run) const {
+    return run <= shared && shared < run + rows_in_pass;
+  }
 
   const uint64_t ticket;
   const uint32_t index;  ///< Among those of the ticket.
@@ -47,6 +52,7 @@ struct RunningRequest {
 
   std::optional<Generation> generation{};  ///< Of the engine's thread.
   size_t slot = 0;                         ///< Likewise.
+  uint32_t shared = 0;                     ///< Likewise: as EngineRequest has it, or found out.
 };
 
 }  // namespace sluice::engine

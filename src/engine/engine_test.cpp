@@ -23,6 +23,7 @@ namespace sluice::engine {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::ElementsAre;
 using Ids = std::vector<TokenId>;
 
 constexpr Nanos kLong = seconds(60);
@@ -168,6 +169,36 @@ TEST_F(EngineTest, ARetryAndAnEditGoBackToTheEndOfThePrompt) {
   const Told edit = run(request(other, 5));
   EXPECT_EQ(edit.cached, 20u);
   EXPECT_EQ(edit.ids, alone(other, 5));
+}
+
+TEST_F(EngineTest, ConversationsShareTheirBeginning) {
+  for (const uint32_t sequences : {1u, 2u}) {
+    engine({.sequences = sequences});
+    const Ids system = numbers(9, 20);
+    std::vector<uint32_t> cached;
+    for (const int32_t first : {100, 150, 200}) {
+      EngineRequest wanted = request(joined(system, numbers(first, 11)), 4);
+      const Ids prompt = wanted.generate.prompt;
+      wanted.shared = 20;
+      const Told told = run(std::move(wanted));
+      EXPECT_EQ(told.ids, alone(prompt, 4));
+      cached.push_back(told.cached);
+    }
+    EXPECT_THAT(cached, ElementsAre(0u, 16u, 16u));  // A pass has 8 rows.
+  }
+}
+
+TEST_F(EngineTest, WherePromptsPartIsFoundOut) {
+  engine({.sequences = 2});
+  const Ids beginning = numbers(9, 24);
+  std::vector<uint32_t> cached;
+  for (const int32_t first : {100, 150, 200, 250}) {
+    const Ids prompt = joined(beginning, numbers(first, 11));
+    const Told told = run(request(prompt, 4));
+    EXPECT_EQ(told.ids, alone(prompt, 4));
+    cached.push_back(told.cached);
+  }
+  EXPECT_THAT(cached, ElementsAre(0u, 0u, 24u, 24u));
 }
 
 TEST_F(EngineTest, EqualPromptsRunOnce) {

@@ -51,17 +51,24 @@ void SequenceSlots::append(size_t slot, std::span<const TokenId> tokens) {
   count_tokens();
 }
 
-void SequenceSlots::save_pass_point(size_t slot) {
-  Slot& s = slots_[slot];
-  s.points[kPassPoint].reset();
-  if (!s.tokens.empty()) s.points[kPassPoint].emplace(s.state->save_point(), std::vector<float>());
+uint32_t SequenceSlots::common_with(std::span<const TokenId> prompt) const {
+  uint32_t most = 0;
+  for (const Slot& slot : slots_) most = std::max(most, common_prefix(slot.tokens, prompt));
+  return most;
 }
 
+void SequenceSlots::save_pass_point(size_t slot) { save(slot, kPassPoint); }
+void SequenceSlots::save_shared_point(size_t slot) { save(slot, kSharedPoint); }
 void SequenceSlots::save_prompt_point(size_t slot, std::span<const float> logits) {
+  save(slot, kPromptPoint, logits);
+}
+
+void SequenceSlots::save(size_t slot, PointKind kind, std::span<const float> logits) {
   Slot& s = slots_[slot];
-  s.points[kPromptPoint].reset();
-  s.points[kPromptPoint].emplace(s.state->save_point(),
-                                 std::vector<float>(logits.begin(), logits.end()));
+  std::optional<Point>& point = s.points[kind];
+  point.reset();  // Before there is another, for memory is planned for one.
+  if (s.tokens.empty()) return;
+  point.emplace(s.state->save_point(), std::vector<float>(logits.begin(), logits.end()));
 }
 
 void SequenceSlots::go_back(size_t slot) {

@@ -51,6 +51,7 @@ std::vector<engine::EngineRequest> requests_of(const ServedModel& model, const R
   std::vector<TokenId> stop_ids = order.stop_ids;
   if (!order.ignore_eos)
     std::ranges::copy(model.tokenizer.special().ends(), std::back_inserter(stop_ids));
+  const size_t shared = order.chat ? text::preamble_tokens(model.tokenizer, *order.chat) : 0;
   std::vector<engine::EngineRequest> requests;
   for (uint32_t reply = 0; reply < order.replies(); ++reply) {
     engine::EngineRequest& request = requests.emplace_back();
@@ -65,6 +66,7 @@ std::vector<engine::EngineRequest> requests_of(const ServedModel& model, const R
     request.logprobs = order.logprobs;
     request.top_logprobs = order.top_logprobs;
     request.guide = make_guide(model, order);
+    request.shared = static_cast<uint32_t>(shared);
   }
   return requests;
 }

@@ -119,4 +119,8 @@ struct ChatNames {
 [[nodiscard]] std::vector<TokenId> encode_chat(const Tokenizer& tokenizer,
                                                const ChatRequest& request);
 
+/// How many of these tokens stand before the first message that is not the system's: what other
+/// conversations of the same client may begin with, too. Throws what encode_chat() throws.
+[[nodiscard]] size_t preamble_tokens(const Tokenizer& tokenizer, const ChatRequest& request);
+
 }  // namespace sluice::text

@@ -38,14 +38,13 @@ class Renderer {
  public:
   explicit Renderer(const ChatRequest& request) : request_(request) {}
 
+  std::vector<ChatSegment> render_preamble() {
+    preamble();
+    return markup_.take();
+  }
+
   std::vector<ChatSegment> render() {
-    if (!request_.tools.empty()) {
-      markup_.internal("tool-declare",
-                       "# Tools\nHere are the available tools, described in JSONSchema.\n\n" +
-                           fenced_json(request_.tools));
-    }
-    if (request_.thinking && request_.effort != Effort::kNone) thinking_effort();
-    for (size_t i = 0; i < request_.messages.size();) {
+    for (size_t i = preamble(); i < request_.messages.size();) {
       i = request_.messages[i].role == Role::kTool ? tool_results(i) : message(i);
     }
     tool_choice();
@@ -58,6 +57,21 @@ class Renderer {
   }
 
  private:
+  // Returns the index of the first message that follows.
+  size_t preamble() {
+    if (!request_.tools.empty()) {
+      markup_.internal("tool-declare",
+                       "# Tools\nHere are the available tools, described in JSONSchema.\n\n" +
+                           fenced_json(request_.tools));
+    }
+    if (request_.thinking && request_.effort != Effort::kNone) thinking_effort();
+    size_t i = 0;
+    while (i < request_.messages.size() && request_.messages[i].role == Role::kSystem) {
+      i = message(i);
+    }
+    return i;
+  }
+
   void thinking_effort() {
     markup_.internal(
         "thinking-effort",
@@ -215,6 +229,10 @@ std::vector<ChatSegment> render_chat(const ChatRequest& request) {
 
 std::vector<TokenId> encode_chat(const Tokenizer& tokenizer, const ChatRequest& request) {
   return encode_segments(tokenizer, render_chat(request));
+}
+
+size_t preamble_tokens(const Tokenizer& tokenizer, const ChatRequest& request) {
+  return encode_segments(tokenizer, Renderer(request).render_preamble()).size();
 }
 
 }  // namespace sluice::text

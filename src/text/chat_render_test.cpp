@@ -205,6 +205,29 @@ TEST(EncodeChat, TokenisesEachSegmentAlone) {
   EXPECT_THAT(ids, testing::Contains(TokenId{257}));
 }
 
+TEST(EncodeChat, ConversationsBeginAlikeUpToTheFirstMessageThatIsNotTheSystems) {
+  const Tokenizer tokenizer = make_tokenizer({});
+  constexpr std::string_view kTools = R"("tools":[{"type":"function","function":{"name":"f"}}])";
+  constexpr std::string_view kSystem = R"({"role":"system","content":"Be kind."})";
+  for (const std::string_view effort : {"low", "none"}) {
+    const auto chat = [&](std::string_view messages) {
+      return parse_chat_request(fmt::format(R"({{"messages":[{}],{},"reasoning_effort":"{}"}})",
+                                            messages, kTools, effort));
+    };
+    const ChatRequest one = chat(fmt::format(
+        R"({0},{0},{{"role":"user","content":"a"}},{0},{{"role":"user","content":"c"}})", kSystem));
+    const ChatRequest other =
+        chat(fmt::format(R"({0},{0},{{"role":"assistant","content":"b"}})", kSystem));
+    const auto a = encode_chat(tokenizer, one), b = encode_chat(tokenizer, other);
+    const size_t count = preamble_tokens(tokenizer, one);
+    EXPECT_EQ(preamble_tokens(tokenizer, other), count);
+    // What follows begins alike, too, up to the name of the role.
+    const std::vector<TokenId> role = tokenizer.encode(R"(<|open|>message role=")", Specials::kOn);
+    EXPECT_EQ(static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin()),
+              count + role.size());
+  }
+}
+
 TEST(EncodeChat, NothingThatAClientSendsBecomesAControlToken) {
   const Tokenizer tokenizer = make_tokenizer({});
   const auto count = [&](std::string_view evil) {

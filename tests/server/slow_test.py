@@ -90,6 +90,20 @@ class Disconnects(SlowTest):
         self.assertLess(self.server.metric('vllm:generation_tokens_total') - before, 3000)
 
 
+class Reuse(SlowTest):
+    def test_conversations_share_the_system_message(self):
+        system = {'role': 'system', 'content': 'Be brief.' + ' word' * 100}
+        answers = []
+        for question in ('What is the capital of France?', 'What is 2 plus 3?'):
+            messages = [system, {'role': 'user', 'content': question}]
+            answers.append(self.server.post(CHAT, {'messages': messages, 'max_tokens': 8,
+                                                   'temperature': 0}))
+        first, second = (answer['usage']['prompt_tokens_details']['cached_tokens']
+                         for answer in answers)
+        self.assertEqual(first, 0)
+        self.assertGreater(second, 100)
+
+
 class Waiting(SlowTest):
     def test_a_stream_shows_that_it_lives_and_how_far_it_is(self):
         body = {'messages': [{'role': 'user', 'content': 'E' + ' word' * WORDS}], 'max_tokens': 2,
