@@ -7,9 +7,12 @@
 #include "format/synthetic_checkpoint.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -199,6 +202,40 @@ TEST_F(EngineTest, WherePromptsPartIsFoundOut) {
     cached.push_back(told.cached);
   }
   EXPECT_THAT(cached, ElementsAre(0u, 0u, 24u, 24u));
+}
+
+TEST_F(EngineTest, WhateverIsInMemoryARequestGetsWhatItGetsAlone) {
+  constexpr uint32_t kNew = 4;
+  std::mt19937 random(7);
+  const auto below = [&](int32_t n) { return static_cast<int32_t>(random() % uint32_t(n)); };
+  std::map<std::array<int32_t, 3>, Ids> prompts, expected;
+  for (int32_t i = 0; i < 12; ++i) {
+    const std::array parts = {i % 2, i / 2 % 2, i / 4};
+    prompts[parts] = joined(joined(numbers(5 + 40 * parts[0], 19), numbers(90 + parts[1], 13)),
+                            numbers(200 + parts[2], 1 + 6 * parts[2]));
+    expected[parts] = alone(prompts[parts], kNew);
+  }
+  for (const uint32_t sequences : {1u, 3u}) {
+    Engine& engine = this->engine({.sequences = sequences, .queue_max = 8});
+    for (int round = 0; round < 40; ++round) {
+      std::vector<Ticket> tickets;
+      std::vector<std::array<int32_t, 3>> parts;
+      for (int i = 1 + below(3); i > 0; --i) {
+        parts.push_back({below(2), below(2), below(3)});
+        EngineRequest wanted = request(prompts[parts.back()], kNew);
+        wanted.shared = std::array{0u, 19u, 32u}[static_cast<size_t>(below(3))];
+        tickets.push_back(*engine.submit(one(std::move(wanted))));
+      }
+      for (size_t i = 0; i < tickets.size(); ++i) {
+        if (below(4) == 0) {  // Its client goes away.
+          const Ticket gone = std::move(tickets[i]);
+          continue;
+        }
+        EXPECT_EQ(wait_for(tickets[i]).ids, expected[parts[i]]) << round;
+      }
+    }
+    EXPECT_GT(engine.status().cached_tokens, 0u);
+  }
 }
 
 TEST_F(EngineTest, EqualPromptsRunOnce) {
