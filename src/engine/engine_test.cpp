@@ -217,7 +217,7 @@ TEST_F(EngineTest, WhateverIsInMemoryARequestGetsWhatItGetsAlone) {
   }
   for (const uint32_t sequences : {1u, 3u}) {
     Engine& engine = this->engine({.sequences = sequences, .queue_max = 8});
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < 15; ++round) {
       std::vector<Ticket> tickets;
       std::vector<std::array<int32_t, 3>> parts;
       for (int i = 1 + below(3); i > 0; --i) {
