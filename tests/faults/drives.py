@@ -3,7 +3,7 @@
 import os
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
+from typing import Callable, NamedTuple
 
 FOR_GOOD = 1 << 62
 
@@ -17,6 +17,11 @@ def why_no_fuse(program: str | None) -> str:
     except OSError as error:
         return f'/dev/fuse: {error.strerror}'
     return ''
+
+
+def ever(look: Callable[[], bool], tries: int = 4) -> bool:
+    """Whether one of a few looks in real time shows it: on a busy machine a fast drive may seem slow once."""
+    return any(look() for _ in range(tries))
 
 
 class Status(NamedTuple):

@@ -6,7 +6,7 @@ Without these tests a second copy might be there in vain when the first one fail
 import sys
 import unittest
 
-from drives import FOR_GOOD
+from drives import FOR_GOOD, ever
 from fault_test import ANSWER, EVERYWHERE, MODEL, OPTIONS, PROMPT, RATE, DriveTest, Range, by_each_method
 
 EXPERTS = Range(r'layers\.5\.block_sparse_moe\.experts\.')
@@ -19,6 +19,12 @@ class TwoDrivesTest(DriveTest):
     def two_drives(self):
         first, second = self.drive(), self.drive()
         return first, second, (first.path, '--volume', second.path)
+
+    def bytes_in_a_run(self, drives, model, *options):
+        """What the drives read while the program answers."""
+        before = [drive.status().bytes for drive in drives]
+        self.answers(*model, *options)
+        return [drive.status().bytes - read for drive, read in zip(drives, before)]
 
 
 class OneFails(TwoDrivesTest):
@@ -54,15 +60,8 @@ class OneIsLost(TwoDrivesTest):
             self.soon(drives[lost], 'gone', model, *options)
             self.answers(*model, *options)
             drives[lost].tell('back')
-            # On a busy machine its first reads may seem slow, and a whole run then goes elsewhere.
-            self.assertTrue(any(self.serves(drives[lost], model, *options) for _ in range(4)),
+            self.assertTrue(ever(lambda: self.bytes_in_a_run(drives, model, *options)[lost] > 10 << 20),
                             'every run read from the other drive')
-
-    def serves(self, drive, model, *options):
-        """Whether a run reads much from the drive."""
-        before = drive.status().bytes
-        self.answers(*model, *options)
-        return drive.status().bytes > before + (10 << 20)
 
     @by_each_method
     def test_a_conversation_uses_it_again_when_it_is_back(self, *options):
@@ -99,18 +98,16 @@ class OneIsSlow(TwoDrivesTest):
         self.soon(slow, f'rate {RATE * 3 // 10}', model, *options)
 
         def reads_less():
-            before = [drive.status().bytes for drive in (slow, other)]
-            self.answers(*model, *options)
-            return slow.status().bytes - before[0] < other.status().bytes - before[1]
+            of_slow, of_other = self.bytes_in_a_run((slow, other), model, *options)
+            return of_slow < of_other
 
-        # On a busy machine the other one may look slow, too.
-        self.assertTrue(any(reads_less() for _ in range(4)), 'every run read more from the slow drive')
+        self.assertTrue(ever(reads_less), 'every run read more from the slow drive')
 
     @by_each_method
     def test_and_hangs_until_after_the_answer(self, *options):
         for hanging in (0, 1):
             # What hangs keeps its memory, and now and then that is all there is in so small a budget.
-            self.assertTrue(any(self.answers_meanwhile(hanging, *options) for _ in range(4)),
+            self.assertTrue(ever(lambda: self.answers_meanwhile(hanging, *options)),
                             'every answer came after the pause')
 
     def answers_meanwhile(self, hanging, *options):
